@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that writes through the one terminal writer and fails with a hint."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        (terminal.err if file is sys.stderr else terminal.out)(message.rstrip("\n"))
+        terminal.out(message.rstrip("\n"))
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line in one line."""
