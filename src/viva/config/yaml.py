@@ -67,7 +67,9 @@ def read_yaml(raw: bytes | str, file: str) -> Node:
 def _decode(raw: bytes | str, file: str) -> str:
     if len(raw) > MOST_BYTES:
         raise SuiteError(
-            f"{len(raw):,} bytes; the limit is {MOST_BYTES:,}", hint="put the cases in a data set file", where=f"{file}:1"
+            f"{len(raw):,} bytes; the limit is {MOST_BYTES:,}",
+            hint="put the cases in a data set file",
+            where=f"{file}:1",
         )
     text = (raw if isinstance(raw, str) else decode_utf8(raw, file)).removeprefix("\ufeff")
     found = _UNUSABLE.search(text)
