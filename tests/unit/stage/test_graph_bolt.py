@@ -1,0 +1,137 @@
+"""Bolt (ArcadeDB): the official driver against a real server."""
+
+import pytest
+
+from viva.core.errors import StageError, SuiteError
+from viva.stage import snapshot
+from viva.stage.embedded import EmbeddedGraph, EmbeddedSettings
+from viva.stage.neo4j import GraphSettings, Neo4jGraph
+
+
+@pytest.fixture
+async def graph(bolt, small_kit):
+    found = Neo4jGraph(
+        GraphSettings(uri=bolt.uri, username=bolt.username, database="neo4j"),
+        small_kit({"NEO_PASSWORD": bolt.password}),
+    )
+    await found.write("MATCH (n) DETACH DELETE n")
+    yield found
+    await found.close()
+
+
+async def test_a_script_of_statements_is_written_in_one_transaction(graph):
+    await graph.write("CREATE (:Reminder {title: 'a; b'});\n// note;\nCREATE (:Reminder {title: 'c'});")
+    assert await graph.read("MATCH (r:Reminder) RETURN count(r) AS n") == [{"n": 2}]
+
+
+async def test_a_script_that_fails_half_way_leaves_nothing(graph):
+    with pytest.raises(StageError) as failed:
+        await graph.write("CREATE (:Reminder); CREATE (:Broken;")
+    assert failed.value.kind == "cypher_syntax"
+    assert await graph.read("MATCH (r) RETURN count(r) AS n") == [{"n": 0}]
+
+
+async def test_nodes_relationships_and_paths_come_back_as_plain_data(graph):
+    await graph.write("CREATE (:A {x: 1})-[:KNOWS {since: 2020}]->(:B {tags: ['p', 'q']})")
+    rows = await graph.read("MATCH p = (a:A)-[r]->(b) RETURN a, r, b, p")
+    assert rows[0]["a"] == {"labels": ["A"], "properties": {"x": 1}}
+    assert rows[0]["r"] == {"type": "KNOWS", "properties": {"since": 2020}}
+    assert rows[0]["b"]["properties"] == {"tags": ["p", "q"]}
+    assert [node["labels"] for node in rows[0]["p"]["nodes"]] == [["A"], ["B"]]
+
+
+async def test_values_only_travel_as_parameters(graph):
+    hostile = "x'}) DETACH DELETE n //"
+    await graph.write("CREATE (:Note {text: $text})", {"text": hostile})
+    assert await graph.read("MATCH (n:Note {text: $text}) RETURN n.text AS text", {"text": hostile}) == [
+        {"text": hostile}
+    ]
+
+
+async def test_a_writing_query_is_refused_before_it_is_sent(graph):
+    with pytest.raises(SuiteError, match="not read-only"):
+        await graph.read("MATCH (n) DETACH DELETE n")
+
+
+async def test_a_syntax_error_is_one_line_with_the_query(graph):
+    with pytest.raises(StageError) as failed:
+        await graph.read("MATCH (n) RETRUN n")
+    assert failed.value.kind == "cypher_syntax"
+    assert "\n" not in str(failed.value)
+    assert "RETRUN" in str(failed.value)
+
+
+async def test_too_many_rows_are_refused_not_truncated(graph):
+    with pytest.raises(StageError) as failed:
+        await graph.read("UNWIND range(1, 100) AS x RETURN x", rows=10)
+    assert failed.value.kind == "too_many_rows"
+
+
+async def test_a_query_without_end_is_stopped(graph):
+    await graph.write("UNWIND range(1, 300) AS x CREATE (:P {x: x})")
+    with pytest.raises(StageError) as failed:
+        await graph.read("MATCH (a:P), (b:P), (c:P) WHERE a.x + b.x + c.x < 0 RETURN count(a) AS n", timeout_s=0.5)
+    assert failed.value.kind == "graph_timeout"
+
+
+async def test_a_wrong_password_says_what_to_set(bolt, small_kit):
+    graph = Neo4jGraph(GraphSettings(uri=bolt.uri, username="root"), small_kit({"NEO_PASSWORD": "wrong-password"}))
+    with pytest.raises(StageError) as failed:
+        await graph.read("RETURN 1 AS one")
+    await graph.close()
+    assert failed.value.kind == "graph_auth"
+    assert "NEO_PASSWORD" in str(failed.value)
+    assert "wrong-password" not in str(failed.value)
+
+
+async def test_nobody_at_the_address_says_where(small_kit):
+    graph = Neo4jGraph(GraphSettings(uri="bolt://127.0.0.1:9"), small_kit({"NEO_PASSWORD": "x"}))
+    with pytest.raises(StageError) as failed:
+        await graph.read("RETURN 1 AS one")
+    await graph.close()
+    assert failed.value.kind == "graph_unreachable"
+    assert "bolt://127.0.0.1:9" in str(failed.value)
+
+
+def test_the_user_may_stand_in_the_address(small_kit):
+    graph = Neo4jGraph(GraphSettings(uri="bolt://alice@localhost:7687"), small_kit())
+    assert (graph.uri, graph.username) == ("bolt://localhost:7687", "alice")
+
+
+def test_a_remote_graph_is_never_put_back_unless_asked_to(small_kit):
+    def graph(uri: str, policy: str = "auto") -> bool:
+        return Neo4jGraph(GraphSettings(uri=uri, restore=policy), small_kit()).restores
+
+    assert graph("bolt://localhost:7687")
+    assert not graph("bolt://db.example.com:7687")
+    assert graph("bolt://db.example.com:7687", "always")
+    assert not graph("bolt://localhost:7687", "never")
+
+
+async def test_what_a_trial_changed_is_put_back(graph):
+    await graph.write("CREATE (:User {name: 'Ann'})-[:OWNS {n: 1}]->(:Thing {x: 1}), (:Gone {y: 2})-[:OF]->(:Kept)")
+    before = await snapshot.take(graph)
+    await graph.write(
+        "CREATE (:New)-[:TO]->(:New2); MATCH (t:Thing) SET t.x = 99; MATCH (g:Gone) DETACH DELETE g;"
+        "MATCH (:User)-[r:OWNS]->() SET r.n = 5; MATCH (u:User), (k:Kept) CREATE (u)-[:EXTRA]->(k)"
+    )
+    assert snapshot.differences(before, await snapshot.take(graph))
+    await snapshot.restore(graph, before)
+    nodes = await graph.read("MATCH (n) RETURN labels(n) AS l, properties(n) AS p ORDER BY l[0]")
+    assert nodes == [
+        {"l": ["Gone"], "p": {"y": 2}},
+        {"l": ["Kept"], "p": {}},
+        {"l": ["Thing"], "p": {"x": 1}},
+        {"l": ["User"], "p": {"name": "Ann"}},
+    ]
+    links = await graph.read("MATCH ()-[r]->() RETURN type(r) AS t, properties(r) AS p ORDER BY t")
+    assert links == [{"t": "OF", "p": {}}, {"t": "OWNS", "p": {"n": 1}}]
+
+
+async def test_the_embedded_graph_needs_no_server(small_kit, tmp_path):
+    graph = EmbeddedGraph(EmbeddedSettings(), small_kit(folder=tmp_path))
+    try:
+        await graph.write("CREATE (:Reminder {title: 'x'})")
+        assert await graph.read("MATCH (r:Reminder) RETURN count(r) AS n") == [{"n": 1}]
+    finally:
+        await graph.close()
