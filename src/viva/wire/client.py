@@ -18,6 +18,7 @@ import aiohttp
 
 from viva.core.faultpoint import fault
 from viva.version import __version__
+from viva.wire.connector import CleanConnector
 from viva.wire.decode import ACCEPTED, Inflater, too_large
 from viva.wire.message import WireError, WireRequest, WireResponse, without_credentials
 from viva.wire.sse import SseEvent, SseParser
@@ -90,9 +91,7 @@ class Wire:
         raise WireError("redirect", f"more than {MAX_REDIRECTS} redirects", delivered=True)
 
     def _start(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=self._connections, ssl=_trust(self._verify), keepalive_timeout=KEEPALIVE_S
-        )
+        connector = CleanConnector(limit=self._connections, ssl=_trust(self._verify), keepalive_timeout=KEEPALIVE_S)
         session = aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -185,6 +184,8 @@ async def _pieces(response: aiohttp.ClientResponse, max_bytes: int) -> AsyncIter
         if size > max_bytes:
             raise too_large(max_bytes)
         yield inflater.feed(piece) if inflater is not None else piece
+    if inflater is not None:
+        inflater.end()
 
 
 def _trust(verify: bool | str) -> ssl.SSLContext | bool:

@@ -20,6 +20,7 @@ class Inflater:
         self._raw_deflate_possible = encoding == "deflate"
         self._unpacker = zlib.decompressobj(wbits=31 if encoding != "deflate" else 15)
         self._left = max_bytes
+        self._fed = False
         self._max_bytes = max_bytes
 
     def feed(self, packed: bytes) -> bytes:
@@ -29,8 +30,14 @@ class Inflater:
         except zlib.error as error:
             raise WireError("malformed", f"the body is not what its encoding says: {error}", delivered=True) from error
 
+    def end(self) -> None:
+        """The body is over. Raises WireError when its packed stream is not."""
+        if self._fed and not self._unpacker.eof:
+            raise WireError("malformed", "the packed body ends too early", delivered=True)
+
     def _feed(self, packed: bytes) -> bytes:
         pieces: list[bytes] = []
+        self._fed = True
         self._choose_deflate_flavour(packed)
         while packed and not self._unpacker.eof:
             piece = self._unpacker.decompress(packed, PIECE_BYTES)
