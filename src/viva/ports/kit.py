@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from viva.core.clock import Clock
 from viva.core.secret import Secret
@@ -32,6 +32,10 @@ class Kit(Protocol):
 
     def env(self, name: str) -> str | None:
         """A setting of viva's own from the environment (NEO_URI, OPENAI_BASE_URL); never for secrets of a suite."""
+        ...
+
+    def load(self, target: str) -> Any:
+        """Import `module:attr` where the user allowed its module (for function subjects). Raises SuiteError."""
         ...
 
     def model(self, role: str) -> Model:
