@@ -1,0 +1,48 @@
+"""A look for text that talks to the judge. It only raises a flag; it edits nothing and changes no number."""
+
+from __future__ import annotations
+
+import re
+
+_PATTERNS: dict[str, str] = {
+    "instruction": (
+        r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}"
+        r"\b(?:instructions?|rubric|criteri(?:on|a)|above|previous|prior|rules?|prompt|guidelines?)\b"
+    ),
+    "grading": (
+        r"\b(?:mark|grade|score|rate|judge|evaluate|consider|treat|count|give)\b[^.\n]{0,40}"
+        r"\b(?:all criteria|every criterion|the criterion|as (?:met|satisfied|passed|correct)"
+        r"|full (?:marks?|credit|score)|perfect score|highest (?:score|grade|rating)|10/10|5/5|100%)"
+    ),
+    "verdict": (
+        r"""["'](?:met|answer|verdict|satisfied|score|grade|passed?|rating|judge?ment)["']\s*:"""
+        r"|\b(?:GRADE|VERDICT|SCORE|RATING|FINAL ANSWER|JUDGE?MENT)\s*:"
+    ),
+    "role": (
+        r"<\|?(?:im_start|im_end|system|assistant|user|endoftext|eot_id)\|?>|\[/?(?:INST|SYS|SYSTEM)\]|<</?SYS>>"
+        r"|(?:^|\n)\s*(?:#+\s*)?(?:system|assistant|developer)\s*(?:prompt|message|note|override)?\s*:"
+    ),
+    "fence": (
+        r"</?(?:response|reply|submission|answer|data|transcript|document|output|evidence)>|\[/?(?:BEGIN|END)[ _]"
+        r"|<<<|>>>|\bEND OF (?:DATA|TRANSCRIPT|RESPONSE|REPLY|SUBMISSION)\b"
+    ),
+    "judge": (
+        r"\b(?:dear|attention|hey|hello|note (?:to|for)|message (?:to|for))\s+(?:the\s+)?"
+        r"(?:judge|grader|evaluator|examiner|assessor|reviewer)\b"
+        r"|\byou are (?:now|no longer)\b|\bnew (?:instructions?|task|rules?)\b|\bas the (?:judge|grader|evaluator)\b"
+        r"|\bcriteri(?:on is|a are) (?:fully |clearly |all |hereby )*(?:met|satisfied)\b"
+    ),
+    "unseen": "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]",
+}
+_ANY = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()), re.IGNORECASE)
+
+
+def suspicions(text: str) -> tuple[str, ...]:
+    """Name what in a text looks like an attempt to steer the judge: instruction, grading, verdict, role, fence, …"""
+    found = {match.lastgroup for match in _ANY.finditer(text)}
+    return tuple(sorted(name for name in found if name))
+
+
+def is_suspicious(text: str) -> bool:
+    """Whether anything in a text looks like an attempt to steer the judge."""
+    return _ANY.search(text) is not None
