@@ -94,7 +94,7 @@ def _explain(error: Exception) -> int:
     if isinstance(error, StoppedError):
         terminal.error(str(error))
         return ExitCode.INTERRUPTED
-    if isinstance(error, VivaError):
+    if isinstance(error, VivaError | OSError):
         terminal.error(str(error))
         return ExitCode.CONFIGURATION
     terminal.error(f"internal error: {type(error).__name__}: {error} (run again with --debug for the traceback)")

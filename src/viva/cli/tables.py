@@ -1,0 +1,197 @@
+"""The final table: a run's trials and scores, with n and errors beside every mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from viva.cli.progress import OUTCOME_STYLES
+from viva.cli.terminal import Column, Part, Styled, terminal
+from viva.core.run import Run
+from viva.core.score import TrialResult
+from viva.core.text import shorten
+from viva.core.usage import Usage
+from viva.report.intervals import Interval
+from viva.report.running import Quantiles
+from viva.report.summary import Outcomes, ScoreSummary, Summary, VariantSummary
+from viva.report.thresholds import ThresholdResult
+
+MOST_ROWS = 30
+"""Of trials or scores in one table; a line says how many are not shown."""
+
+STATUS_STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow", "aborted": "red"}
+
+
+def show_run(run: Run, summary: Summary, thresholds: Sequence[ThresholdResult] = ()) -> None:
+    """Write what a run says as a whole."""
+    terminal.out(
+        Styled(run.suite, "bold"), "  run ", run.id, "  ", Styled(run.status, STATUS_STYLES[run.status]), _why(run)
+    )
+    terminal.out()
+    if len(summary.variants) > 1:
+        show_variants(summary.variants)
+    show_scores(summary)
+    _show_lines(summary, thresholds)
+
+
+def show_trials(results: Sequence[TrialResult], of: int) -> None:
+    """Write a table of trials, worst news first in colour."""
+    columns = [
+        Column("trial"),
+        Column("outcome"),
+        Column("score", right=True),
+        Column("turns", right=True),
+        Column("mean", right=True),
+        Column("why"),
+    ]
+    terminal.table(columns, [_trial_row(result) for result in results])
+    if of > len(results):
+        terminal.out(f"{of - len(results):,} more trials are not shown (viva show RUN --trials lists all)")
+    terminal.out()
+
+
+def show_scores(summary: Summary) -> None:
+    """Write a table of score means."""
+    columns = [
+        Column("score"),
+        Column("mean", right=True),
+        Column("95 % interval", right=True),
+        Column("n", right=True),
+        Column("failed", right=True),
+        Column("errors", right=True),
+    ]
+    rows = [_score_row(score) for score in summary.scores[:MOST_ROWS]]
+    rows.append(_total_row(summary))
+    terminal.table(columns, rows)
+    if len(summary.scores) > MOST_ROWS:
+        terminal.out(f"{len(summary.scores) - MOST_ROWS:,} more scores are not shown (--json has all)")
+
+
+def show_variants(variants: Sequence[VariantSummary]) -> None:
+    """Write a table of variants side by side."""
+    columns = [
+        Column("variant"),
+        Column("mean", right=True),
+        Column("95 % interval", right=True),
+        Column("n", right=True),
+        Column("passed", right=True),
+        Column("failed", right=True),
+        Column("errors", right=True),
+        Column("p95", right=True),
+    ]
+    terminal.table(columns, [_variant_row(variant) for variant in variants])
+    terminal.out()
+
+
+def number(value: float | None) -> str:
+    """A score as text; a missing one is a dash, never 0."""
+    return "–" if value is None else f"{value:.3f}"
+
+
+def milliseconds(value: float | None) -> str:
+    """A duration as text."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
+
+
+def money(usage: Usage) -> str:
+    """A cost as text; an unknown price is said to be unknown."""
+    return "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+
+
+def _trial_row(result: TrialResult) -> list[Part]:
+    why = f"{result.error}: {result.reason}" if result.error and result.reason else result.error or result.reason
+    return [
+        result.trial,
+        Styled(result.outcome, OUTCOME_STYLES[result.outcome]),
+        number(result.score),
+        str(result.turns),
+        milliseconds(result.mean_ms),
+        shorten(" ".join(why.split()), 160),
+    ]
+
+
+def _score_row(score: ScoreSummary) -> list[Part]:
+    return [
+        score.name,
+        number(score.value.mean),
+        _interval(score.value.interval),
+        str(score.value.n),
+        _count(score.outcomes.get("fail", 0), "yellow"),
+        _count(score.errors, "red"),
+    ]
+
+
+def _total_row(summary: Summary) -> list[Part]:
+    return [
+        Styled("trial score", "bold"),
+        Styled(number(summary.score.mean), "bold"),
+        _interval(summary.score.interval),
+        str(summary.score.n),
+        _count(summary.outcomes.failed, "yellow"),
+        _count(summary.outcomes.errors, "red"),
+    ]
+
+
+def _variant_row(variant: VariantSummary) -> list[Part]:
+    outcomes = variant.outcomes
+    return [
+        variant.name,
+        number(variant.score.mean),
+        _interval(variant.score.interval),
+        str(variant.score.n),
+        str(outcomes.passed),
+        _count(outcomes.failed, "yellow"),
+        _count(outcomes.errors, "red"),
+        milliseconds(variant.latency_ms.p95),
+    ]
+
+
+def _count(count: int, style: str) -> Part:
+    return Styled(str(count), style) if count else "0"
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "–"
+    return f"{max(0.0, interval.low):.3f} – {min(1.0, interval.high):.3f}"
+
+
+def _why(run: Run) -> str:
+    return f" ({run.reason})" if run.reason else ""
+
+
+def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None:
+    terminal.out()
+    terminal.out(_outcomes_line(summary.outcomes))
+    if summary.error_kinds:
+        kinds = sorted(summary.error_kinds.items(), key=lambda one: -one[1])
+        terminal.out(Styled("errors: ", "red"), ", ".join(f"{count} × {kind}" for kind, count in kinds[:MOST_ROWS]))
+    if summary.latency_ms.n:
+        terminal.out(_latency_line(summary.latency_ms))
+    for role, usage in summary.usage.items():
+        terminal.out(f"{role}: {usage.calls:,} calls, {usage.tokens:,} tokens, {money(usage)}")
+    if summary.failures:
+        terminal.out(f"{summary.failures:,} failed attempts were tried again")
+    if summary.flags:
+        terminal.out("flags: " + ", ".join(f"{count} × {flag}" for flag, count in summary.flags.items()))
+    for result in thresholds:
+        terminal.out(Styled(str(result), "green" if result.holds else "red"))
+
+
+def _outcomes_line(outcomes: Outcomes) -> str:
+    counts = (
+        f"{outcomes.n:,} trials: {outcomes.passed:,} passed, {outcomes.failed:,} failed, "
+        f"{outcomes.errors:,} errors, {outcomes.skipped:,} skipped"
+    )
+    rate, interval = outcomes.pass_rate, outcomes.pass_interval
+    if rate is None or interval is None:
+        return counts
+    return f"{counts}; pass rate {rate:.0%} (95 % interval {interval.low:.0%} – {interval.high:.0%})"
+
+
+def _latency_line(latency: Quantiles) -> str:
+    return (
+        f"response times: mean {milliseconds(latency.mean)}, p50 {milliseconds(latency.p50)}, "
+        f"p95 {milliseconds(latency.p95)}, max {milliseconds(latency.max)}"
+    )
