@@ -1,0 +1,45 @@
+"""One measured ratio and the target it is held against."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A ratio measured in one run on one machine; `at_most` tells which side of the target is good."""
+
+    name: str
+    measured: float
+    target: float
+    at_most: bool = True
+    detail: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether the target is reached."""
+        return self.measured <= self.target if self.at_most else self.measured >= self.target
+
+
+def serve(measure: Callable[[], Iterable[Figure]]) -> None:
+    """Run one part: a JSON list of figures with --json, else a table."""
+    figures = list(measure())
+    if "--json" in sys.argv:
+        print(json.dumps([asdict(figure) for figure in figures]))
+    else:
+        show(figures)
+
+
+def show(figures: Iterable[Figure]) -> None:
+    """Print figures as a Markdown table, ready for docs/benchmarks.md."""
+    print("| what | measured | target | reached | detail |")
+    print("|---|---|---|---|---|")
+    for one in figures:
+        sign = "≤" if one.at_most else "≥"
+        print(
+            f"| {one.name} | {one.measured:.3g} | {sign} {one.target:.3g} "
+            f"| {'yes' if one.reached else 'NO'} | {one.detail} |"
+        )

@@ -1,0 +1,47 @@
+"""Run every part of the benchmark, each in a process of its own, and print one table of measured ratios.
+
+    python bench/run.py              all parts
+    python bench/run.py startup      those named
+
+A part is a script in this folder that calls `figure.serve(measure)`.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from figure import Figure, show
+
+HERE = Path(__file__).parent
+
+
+def parts() -> list[Path]:
+    """Every script here that serves figures, in the order of their names."""
+    found = sorted(path for path in HERE.glob("*.py") if "serve(measure)" in path.read_text(encoding="utf-8"))
+    wanted = set(sys.argv[1:])
+    return [path for path in found if path != Path(__file__) and (not wanted or path.stem in wanted)]
+
+
+def figures_of(part: Path) -> list[Figure]:
+    """Run one part and read its figures; what it says on the way goes to stderr."""
+    done = subprocess.run([sys.executable, str(part), "--json"], stdout=subprocess.PIPE, check=True, text=True)
+    return [Figure(**figure) for figure in json.loads(done.stdout.splitlines()[-1])]
+
+
+def main() -> int:
+    """Print the table; 1 when a target is missed."""
+    figures: list[Figure] = []
+    for part in parts():
+        print(f"{part.name} …", file=sys.stderr, flush=True)
+        figures += figures_of(part)
+    print(f"Python {platform.python_version()}, {platform.system()} {platform.machine()}\n")
+    show(figures)
+    return 0 if all(figure.reached for figure in figures) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
