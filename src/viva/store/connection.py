@@ -1,0 +1,77 @@
+"""Opening the file: for the one writer, for the readers, and for looking only."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from viva.core.errors import StoreError
+from viva.store.locking import patiently
+from viva.store.migrate import check, migrate, migrations
+
+_BUSY_MS = 10_000
+_JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """Open for writing, creating the file and its folder, and bring the schema up to date."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    connection = _connect(path, "rwc")
+    try:
+        # Waiting for turns is ours: see locking.
+        connection.execute("PRAGMA busy_timeout = 0")
+        patiently(connection, "PRAGMA journal_mode = WAL", path)
+        # FULL: a commit has reached the disk when it returns, also through a loss of power.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT_BYTES}")
+        migrate(connection, path, migrations())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Open for reading beside the writer."""
+    connection = _connect(path, "rw")
+    connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a store that must not or cannot be written; nothing is created."""
+    if not path.is_file():
+        raise StoreError("there is no store here", kind="not_found", hint="run a suite first", where=str(path))
+    connection = _connect(path, _look_only_mode(path))
+    try:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+        check(connection, path, migrations())
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _look_only_mode(path: Path) -> str:
+    # A write-ahead log needs its two side files. Where they cannot be made, and no log waits to be read, the file
+    # alone is the whole truth.
+    wal = Path(f"{path}-wal")
+    waiting = wal.exists() and wal.stat().st_size > 0
+    return "ro" if waiting or _writable(path.parent) else "ro&immutable=1"
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
+    )

@@ -1,0 +1,176 @@
+"""The one writer: a thread that commits whatever has queued up while it was busy, in one transaction.
+
+A durable commit costs milliseconds and a row costs microseconds, so rows share commits. Nothing waits on purpose:
+while one commit is under way the next batch gathers by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from viva.core.errors import StoreError
+from viva.core.faultpoint import fault
+from viva.store.appends import Append, write_appends
+from viva.store.failure import DISK_KINDS, explain, kind_of
+from viva.store.locking import begin
+from viva.store.presence import Presence
+
+_MOST_JOBS = 512
+_MOST_BYTES = 16_000_000
+_MANNERS_S = 0.002
+
+Work = Callable[[sqlite3.Connection], Any]
+
+
+class Job:
+    """One thing to write, and who waits for it."""
+
+    __slots__ = ("answer", "error", "future", "loop", "size", "what")
+
+    def __init__(self, what: Append | Work, size: int, loop: asyncio.AbstractEventLoop) -> None:
+        self.what = what
+        self.size = size
+        self.loop = loop
+        self.future: asyncio.Future[Any] = loop.create_future()
+        self.answer: Any = None
+        self.error: StoreError | None = None
+
+
+class Writer:
+    """Commits jobs in groups; a job's future is resolved after its commit, never before."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._presence = Presence(path)
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._contended = False
+        self._closed = False
+        self.failure: StoreError | None = None
+        self._thread = threading.Thread(target=self._serve, name="viva-store-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, what: Append | Work, size: int = 0) -> asyncio.Future[Any]:
+        """Queue a job; its future is done when it is on disk."""
+        if self.failure is not None or self._closed:
+            raise self.failure or StoreError("the store is closed", kind="closed", where=str(self._path))
+        job = Job(what, size, asyncio.get_running_loop())
+        self._queue.put(job)
+        return job.future
+
+    def close(self) -> None:
+        """Commit what is queued, then release the file; blocks until that is done."""
+        if not self._closed:
+            self._closed = True
+            self._queue.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        open_for_business = True
+        while open_for_business:
+            batch, open_for_business = self._take()
+            if batch:
+                self._write(batch)
+                _settle(batch)
+        self._connection.close()
+
+    def _take(self) -> tuple[list[Job], bool]:
+        job = self._queue.get()
+        batch: list[Job] = []
+        size = 0
+        while job is not None:
+            batch.append(job)
+            size += job.size
+            if len(batch) >= _MOST_JOBS or size >= _MOST_BYTES:
+                return batch, True
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return batch, True
+        return batch, False
+
+    def _write(self, batch: list[Job]) -> None:
+        try:
+            self._transact(batch)
+        except Exception as cause:
+            self._blame(batch, cause)
+
+    def _blame(self, batch: list[Job], cause: Exception) -> None:
+        kind = kind_of(cause, self._path)
+        if len(batch) > 1 and kind not in DISK_KINDS and kind != "busy":
+            for job in batch:  # One of them is at fault; the others must not suffer for it.
+                self._write([job])
+            return
+        doing = f"writing {len(batch)} facts" if len(batch) > 1 else "writing"
+        error = explain(cause, self._path, doing, sum(job.size for job in batch))
+        if error.kind in DISK_KINDS and self.failure is None:
+            self.failure = error
+        for job in batch:
+            job.error = error
+
+    def _transact(self, batch: list[Job]) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self._take_turns()
+        self._contended = begin(self._connection, self._path)
+        try:
+            fault("store.begun")
+            self._execute(batch)
+            fault("store.commit")
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        fault("store.committed")
+        # Commit before acknowledging: a kill here may leave a row we never reported, and never the reverse.
+        self._presence.confirm()
+
+    def _take_turns(self) -> None:
+        # Whoever has just committed would win the lock again at once; leave a gap for those who wait.
+        if self._contended:
+            time.sleep(_MANNERS_S)
+
+    def _execute(self, batch: list[Job]) -> None:
+        appends: list[Job] = []
+        for job in batch:
+            if isinstance(job.what, Append):
+                appends.append(job)
+            else:
+                job.answer = job.what(self._connection)
+        if appends:
+            kept = write_appends(self._connection, [job.what for job in appends if isinstance(job.what, Append)])
+            for job, is_new in zip(appends, kept, strict=True):
+                job.answer = is_new
+
+    def _roll_back(self) -> None:
+        # SQLite may have rolled back by itself, or be unable to; the cause is already on its way to the caller.
+        with suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+
+def _settle(batch: Iterable[Job]) -> None:
+    by_loop: dict[asyncio.AbstractEventLoop, list[Job]] = {}
+    for job in batch:
+        by_loop.setdefault(job.loop, []).append(job)
+    for loop, jobs in by_loop.items():
+        with suppress(RuntimeError):  # The loop was closed: nobody waits any more.
+            loop.call_soon_threadsafe(_resolve, jobs)
+
+
+def _resolve(jobs: list[Job]) -> None:
+    for job in jobs:
+        if job.future.done():
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.answer)
