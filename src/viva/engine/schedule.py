@@ -1,0 +1,405 @@
+"""Many trials at once: bounded, claimed, kept as they finish, and stoppable."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
+
+from viva.core.clock import Clock
+from viva.core.data import replace
+from viva.core.errors import StoreError, VivaError
+from viva.core.evidence import Ending, Evidence
+from viva.core.faultpoint import fault
+from viva.core.run import Run, RunStatus
+from viva.core.score import AnyScore, TrialResult
+from viva.core.trial import Trial
+from viva.engine.early import EarlyStop
+from viva.engine.events import Announcer, TrialFinished, TrialStarted, Warned
+from viva.engine.execute import Scene, Surroundings, broken_evidence
+from viva.engine.gate import Gate
+from viva.engine.limits import RunMeter
+from viva.engine.parts import Parts
+from viva.engine.sanitise import storable_evidence
+from viva.engine.score import failed_result, is_postponed, score_evidence
+from viva.engine.stop import GRACE_S, Stopper
+from viva.ports.store import Store
+
+_Item = TypeVar("_Item")
+_Work = Coroutine[Any, Any, None]
+
+LEASE_S = 60.0
+CLAIM_BATCH = 64
+NOW_S = 0.5
+"""How long "stop now" waits for what is being written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What a run still lacks."""
+
+    count: int
+    """Trials without evidence."""
+    trials: Callable[[], Iterator[Trial]]
+    """Those trials, in order; may be asked for again, when another process gave some up."""
+    unscored: Sequence[str] = ()
+    """Keys of trials whose evidence is stored and whose result is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run is scheduled."""
+
+    concurrency: int = 16
+    grace_s: float = GRACE_S
+    lease_s: float = LEASE_S
+    seconds: float | None = None
+    """The run's ceiling of time, for this execution."""
+    owner: str = "viva"
+
+
+@dataclass(slots=True)
+class Course:
+    """How an execution went."""
+
+    status: RunStatus = "finished"
+    reason: str = ""
+    finished: int = 0
+    not_run: int = 0
+    """Trials still owed: stopped, cut off, or never begun."""
+    abandoned: list[str] = field(default_factory=list)
+    """Trials whose agent did not let go and was left behind."""
+    store_error: StoreError | None = None
+
+
+class Schedule:
+    """Executes what a run owes. Results leave memory when they are committed."""
+
+    def __init__(
+        self,
+        run: Run,
+        owed: Owed,
+        parts: Parts,
+        store: Store,
+        clock: Clock,
+        *,
+        settings: Settings,
+        stopper: Stopper,
+        announcer: Announcer,
+        meter: RunMeter,
+    ) -> None:
+        self._run = run
+        self._owed = owed
+        self._parts = parts
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._stopper = stopper
+        self._announcer = announcer
+        self._meter = meter
+        self._gates: dict[str, Gate] = {}
+        self._around = Surroundings(parts, clock, self._gate, announcer, meter)
+        self._early = EarlyStop(owed.count)
+        self._held_back: list[tuple[Trial, Evidence]] = []
+        # Trials waiting for a slot, talking, being written or scored: the only trials in memory.
+        self._room = 2 * settings.concurrency + 32
+        self._change: asyncio.Future[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._scenes: set[Scene] = set()
+        self._halted = asyncio.Event()
+        self._course = Course()
+        self._done = 0
+
+    async def execute(self) -> Course:
+        """Run until nothing is owed, or until something says stop; what is committed by then is kept."""
+        self._stopper.on_ask(self._on_ask)
+        loop = asyncio.get_running_loop()
+        seconds = self._settings.seconds
+        timer = None if seconds is None else loop.call_later(seconds, self._on_time_up, seconds)
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._feed()
+            await self._drain()
+        finally:
+            beating.cancel()
+            if timer is not None:
+                timer.cancel()
+        await self._close_books()
+        return self._course
+
+    # Feeding: from the plan to tasks, never more at once than there is room.
+
+    async def _feed(self) -> None:
+        try:
+            await self._feed_unscored(self._owed.unscored)
+            refused = await self._feed_trials(self._owed.trials())
+            while refused and not self._halted.is_set():
+                refused = await self._take_over(refused)
+        except StoreError as error:
+            self._on_store_error(error)
+
+    async def _feed_unscored(self, keys: Iterable[str]) -> None:
+        async for key in self._claimed(iter(keys), lambda key: key, set()):
+            if not await self._spawn(self._score_stored(key), key):
+                return
+
+    async def _feed_trials(self, trials: Iterator[Trial]) -> set[str]:
+        refused: set[str] = set()
+        async for trial in self._claimed(trials, lambda trial: trial.key, refused):
+            if not self._meter.start_trial():
+                self._halt("interrupted", f"budget: {self._meter.exhausted}")
+            if not await self._spawn(self._do(trial), trial.key):
+                break
+        return refused
+
+    async def _claimed(
+        self, items: Iterator[_Item], key_of: Callable[[_Item], str], refused: set[str]
+    ) -> AsyncIterator[_Item]:
+        while batch := list(islice(items, CLAIM_BATCH)):
+            if self._halted.is_set():
+                return
+            keys = [key_of(item) for item in batch]
+            got = set(await self._store.claim(self._run.id, keys, self._settings.owner, self._settings.lease_s))
+            refused.update(key for key in keys if key not in got)
+            for key, item in zip(keys, batch, strict=True):
+                if key in got:
+                    yield item
+
+    async def _take_over(self, refused: set[str]) -> set[str]:
+        """Another process has these trials: wait until they are finished, or until it is gone and they are ours."""
+        await self._pause(min(1.0, self._settings.lease_s / 4))
+        refused = refused - await self._store.result_keys(self._run.id)
+        held = await self._store.evidence_keys(self._run.id)
+        await self._feed_unscored([key for key in sorted(refused) if key in held])
+        missing = refused - held
+        if missing:
+            await self._feed_trials(trial for trial in self._owed.trials() if trial.key in missing)
+        if not self._halted.is_set() and self._tasks:
+            await asyncio.wait(self._tasks, timeout=1.0)
+        return refused - await self._store.result_keys(self._run.id)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self._halted.wait(), seconds)
+        except TimeoutError:
+            return
+
+    async def _spawn(self, work: _Work, key: str) -> bool:
+        while self._room <= 0 and not self._halted.is_set():
+            await self._next_change()
+        if self._halted.is_set():
+            work.close()
+            return False
+        self._room -= 1
+        task = asyncio.create_task(work, name=key)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        return True
+
+    async def _next_change(self) -> None:
+        """Wait until a trial leaves memory or the run is halted."""
+        self._change = asyncio.get_running_loop().create_future()
+        await self._change
+
+    def _changed(self) -> None:
+        if self._change is not None and not self._change.done():
+            self._change.set_result(None)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._room += 1
+        self._changed()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._announcer.tell(Warned(f"trial {task.get_name()}: {type(error).__name__}: {error}"))
+
+    # One trial, from its slot to the store.
+
+    async def _do(self, trial: Trial) -> None:
+        evidence = await self._talk(trial)
+        if evidence is not None:
+            await self._keep_and_score(trial, evidence)
+
+    async def _talk(self, trial: Trial) -> Evidence | None:
+        """Hold the conversation in one of the endpoint's slots; None when there is nothing to keep."""
+        try:
+            gate = self._gate(self._parts.subject(trial).endpoint)
+        except (asyncio.CancelledError, GeneratorExit):
+            raise
+        except BaseException as error:
+            return broken_evidence(trial, error)
+        async with gate.slots:
+            if self._halted.is_set():
+                return None
+            scene = Scene(trial, self._around, gate)
+            self._scenes.add(scene)
+            if self._announcer.heard:
+                self._announcer.tell(TrialStarted(scene.key))
+            evidence = await scene.run()
+            self._scenes.discard(scene)
+        return self._weigh(scene, trial, evidence)
+
+    def _weigh(self, scene: Scene, trial: Trial, evidence: Evidence) -> Evidence | None:
+        """Decide whether evidence is kept, held back until we know more, or dropped."""
+        if scene.abandoned:
+            self._course.abandoned.append(scene.key)
+            self._announcer.tell(Warned(f"trial {scene.key} was abandoned: {evidence.ending.because}"))
+        if scene.cut:
+            if scene.cut == "budget":
+                self._halt("interrupted", f"budget: {self._meter.exhausted or scene.error}")
+            return None
+        if evidence.ending.ok:
+            self._early.success()
+        elif self._early.is_suspect(scene.error):
+            self._held_back.append((trial, evidence))
+            if why := self._early.failure(scene.error):
+                self._halt("aborted", why)
+            return None
+        else:
+            self._early.failure(scene.error)
+        self._let_back_go()
+        return evidence
+
+    def _let_back_go(self) -> None:
+        if self._held_back and not self._halted.is_set():
+            held, self._held_back = self._held_back, []
+            for trial, evidence in held:
+                task = asyncio.create_task(self._keep_and_score(trial, evidence), name=evidence.trial)
+                self._room -= 1
+                self._tasks.add(task)
+                task.add_done_callback(self._on_done)
+
+    async def _keep_and_score(self, trial: Trial, evidence: Evidence) -> None:
+        try:
+            if await self._keep(evidence):
+                fault("engine.kept")
+                await self._score(evidence)
+            else:  # Another process was faster: its evidence counts, ours is dropped.
+                await self._score_stored(evidence.trial)
+        except StoreError as error:
+            self._on_store_error(error)
+
+    async def _keep(self, evidence: Evidence) -> bool:
+        try:
+            return await self._store.add_evidence(self._run.id, evidence)
+        except VivaError:
+            raise
+        except Exception as error:  # Something in it cannot be written: keep what can be.
+            return await self._store.add_evidence(self._run.id, storable_evidence(evidence, error))
+
+    async def _score_stored(self, key: str) -> None:
+        try:
+            evidence = await self._store.evidence(self._run.id, key)
+            await self._score(evidence)
+        except StoreError as error:
+            self._on_store_error(error)
+
+    async def _score(self, evidence: Evidence) -> None:
+        result, scores = await self._judge(evidence)
+        if is_postponed(scores):
+            self._halt("interrupted", f"budget: {self._meter.exhausted or 'a ceiling was reached while scoring'}")
+            return
+        if self._course.status == "aborted" and any(score.outcome == "error" for score in scores):
+            return  # What stopped the run also spoiled these scores: they are owed again.
+        fault("engine.scored")
+        if await self._store.add_result(self._run.id, result, scores):
+            self._done += 1
+            if self._announcer.heard:
+                self._announcer.tell(TrialFinished(result))
+
+    async def _judge(self, evidence: Evidence) -> tuple[TrialResult, list[AnyScore]]:
+        try:
+            scoring = self._parts.scoring(evidence.case)
+        except VivaError as error:
+            ending = Ending(kind=error.kind, ok=False, by="harness", because=str(error))
+            return failed_result(replace(evidence, ending=ending), ""), []
+        return await score_evidence(evidence, scoring, self._clock)
+
+    def _gate(self, endpoint: str) -> Gate:
+        gate = self._gates.get(endpoint)
+        if gate is None:
+            gate = self._gates[endpoint] = Gate(self._settings.concurrency, self._clock)
+        return gate
+
+    # Stopping.
+
+    def abort(self, why: str) -> None:
+        """Stop because no further call can succeed (a model's key is wrong, its quota is used up)."""
+        self._halt("aborted", why)
+
+    def _halt(self, status: RunStatus, reason: str) -> None:
+        if not self._halted.is_set():
+            self._course.status, self._course.reason = status, reason
+            self._halted.set()
+            self._changed()
+
+    def _on_ask(self) -> None:
+        self._halt("interrupted", "stopped by the user")
+        if self._stopper.asked > 1:
+            self._cut("stopped")
+
+    def _on_time_up(self, seconds: float) -> None:
+        self._meter.exhausted = f"{seconds:g} seconds"
+        self._halt("interrupted", f"budget: {seconds:g} seconds")
+        self._cut("budget")
+
+    def _on_store_error(self, error: StoreError) -> None:
+        self._course.store_error = self._course.store_error or error
+        self._halt("aborted", f"the store failed: {error}")
+
+    def _cut(self, why: str) -> None:
+        for scene in list(self._scenes):
+            scene.stop(why)
+
+    async def _drain(self) -> None:
+        """Wait for what is in flight: without end while all is well, for the grace once the run was halted."""
+        while not self._halted.is_set():
+            if self._tasks:
+                await self._next_change()
+            elif self._held_back:  # All failed, but not all alike: these are results like any other.
+                self._let_back_go()
+            else:
+                return
+        if self._tasks:
+            await self._drain_with_grace()
+
+    async def _drain_with_grace(self) -> None:
+        ends_at = self._clock.monotonic() + self._settings.grace_s
+        while self._tasks and self._stopper.asked < 2 and (left := ends_at - self._clock.monotonic()) > 0:
+            await asyncio.wait(self._tasks, timeout=min(left, 0.1))
+        if not self._tasks:
+            return
+        self._cut("stopped")
+        patience = NOW_S if self._stopper.asked > 1 else 2 * self._around.patience_s + 1.0
+        await asyncio.wait(self._tasks, timeout=patience)
+        for scene in self._scenes:  # They did not even notice; the loop goes on without them.
+            self._course.abandoned.append(scene.key)
+        for task in list(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=NOW_S)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_s / 4)
+            try:
+                await self._store.heartbeat(self._run.id, self._settings.owner, self._settings.lease_s)
+            except StoreError as error:
+                self._on_store_error(error)
+                return
+
+    async def _close_books(self) -> None:
+        course = self._course
+        course.finished = self._done
+        course.not_run = max(0, self._owed.count + len(self._owed.unscored) - self._done)
+        try:
+            await self._store.release(self._run.id, self._settings.owner)
+            if course.status == "finished":
+                tally = await self._store.tally(self._run.id)
+                course.not_run = max(0, self._run.planned - tally.results)
+                if course.not_run:
+                    course.status, course.reason = "interrupted", f"{course.not_run} trials have no result"
+            await self._store.finish_run(self._run.id, course.status, course.reason)
+        except StoreError as error:
+            course.store_error = course.store_error or error
