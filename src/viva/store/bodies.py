@@ -51,7 +51,7 @@ class Row(NamedTuple):
 def seal(value: Any, decoder: msgspec.json.Decoder[T], what: str) -> bytes:
     """Write a value as masked JSON, and prove that it can be read back before anyone is told that it is kept."""
     try:
-        raw = _masked(_encoded(value))
+        raw = sealed(value)
         decoder.decode(raw)
     except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError) as cause:
         raise StoreError(
@@ -60,6 +60,11 @@ def seal(value: Any, decoder: msgspec.json.Decoder[T], what: str) -> bytes:
             hint="only plain JSON data of the declared types can be kept",
         ) from cause
     return raw
+
+
+def sealed(value: Any) -> bytes:
+    """Write a value as JSON, with secrets masked and lone surrogates escaped."""
+    return _masked(_encoded(value))
 
 
 def hash_of(raw: bytes) -> bytes:
