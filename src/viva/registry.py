@@ -89,6 +89,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "google": "viva.models.google:GoogleModel",
         "huggingface": "viva.models.openai:HuggingFaceModel",
         "ollama": "viva.models.openai:OllamaModel",
+        "openrouter": "viva.models.openai:OpenRouterModel",
         "litellm": "viva.models.litellm:LiteLLMModel",
         "local": "viva.models.local:LocalModel",
         "scripted": "viva.models.scripted:ScriptedModel",

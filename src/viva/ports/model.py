@@ -32,6 +32,8 @@ class ModelRequest(Data, frozen=True):
     purpose: str = ""
     """Who asks (judge, user, rubric); for accounting and scripted models, no part of the cache key."""
     cache: bool = True
+    stream: bool = False
+    """Read the reply as a stream, so that the time to its first token is known; no part of the cache key."""
     nonce: str = ""
     """A per-call random text that occurs in the messages; the cache key is computed with it blanked out."""
     salt: str = ""

@@ -1,0 +1,113 @@
+"""Replies kept on disk: keyed by everything that matters, and never replaying what was no answer."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+import msgspec
+
+from viva.core.data import from_json, replace, to_json
+from viva.core.faultpoint import fault
+from viva.core.usage import Usage
+from viva.ports.model import ModelReply, ModelRequest
+from viva.ports.store import ResponseCache
+
+FORMAT = "viva-reply-1"
+BLANK = "\x00nonce\x00"
+"""Stands for the nonce of a call, in the key and in the stored reply; no model writes NUL."""
+
+_sorted = msgspec.json.Encoder(order="sorted").encode
+_REFUSAL = re.compile(
+    r"(?:i(?:'|’)?m (?:really |very )?sorry|sorry|i apologi[sz]e|unfortunately|as an ai)?[,.]?\s*(?:but )?"
+    r"(?:i (?:can(?:'|’)?t|cannot|can not|won(?:'|’)?t|am unable to|am not able to|must decline)"
+    r"|i(?:'|’)m (?:unable|not able) to)"
+    r"\s+(?:\w+ ){0,3}?(?:help|assist|comply|answer|provide|do that|continue|fulfil|discuss|engage)",
+    re.IGNORECASE,
+)
+
+
+class CachedReplies:
+    """A response cache seen by one model."""
+
+    def __init__(self, store: ResponseCache, model: str, endpoint: str) -> None:
+        self._store = store
+        self._model = model
+        self._prefix = f"{FORMAT}\n{model}\n{endpoint}\n".encode()
+        self.hits = 0
+        self.misses = 0
+
+    def key(self, request: ModelRequest) -> str:
+        """Name a request by everything that may change its answer, with its nonce blanked out."""
+        nonce = request.nonce
+        texts = [(m.role, m.text.replace(nonce, BLANK) if nonce else m.text) for m in request.messages]
+        about = (
+            texts,
+            request.schema,
+            request.schema_name if request.schema is not None else "",
+            request.temperature,
+            request.max_tokens,
+            request.stop,
+            request.seed,
+            request.salt,
+            request.parameters,
+        )
+        digest = hashlib.sha256(self._prefix)
+        digest.update(_bytes(about, nonce))
+        return digest.hexdigest()
+
+    async def find(self, key: str, request: ModelRequest) -> ModelReply | None:
+        """A kept reply, answering this call: its nonce is put in, its timings are those of the first time."""
+        raw = await self._store.get(key)
+        reply = None if raw is None else _read(raw)
+        if reply is None:
+            self.misses += 1
+            return None
+        self.hits += 1
+        usage = Usage(cache_hits=1, cost_usd=None if reply.usage.cost_usd is None else 0.0)
+        return replace(reply, text=reply.text.replace(BLANK, request.nonce), usage=usage, cached=True)
+
+    async def keep(self, key: str, request: ModelRequest, reply: ModelReply) -> None:
+        """Keep a reply if it is an answer."""
+        if not is_answer(request, reply):
+            return
+        fault("models.cache.keep")
+        text = reply.text.replace(request.nonce, BLANK) if request.nonce else reply.text
+        await self._store.put(key, to_json(replace(reply, text=text)), self._model)
+
+
+def is_answer(request: ModelRequest, reply: ModelReply) -> bool:
+    """Whether a reply may be replayed: complete, not refused, not empty, and of the asked form."""
+    if reply.refused or reply.finish != "stop" or not reply.text.strip():
+        return False
+    if request.schema is not None:
+        return _has_the_form(reply.text, request.schema)
+    return _REFUSAL.match(reply.text.lstrip()[:200]) is None
+
+
+def _has_the_form(text: str, schema: dict[str, Any]) -> bool:
+    try:
+        found = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return False
+    if schema.get("type") == "object":
+        return isinstance(found, dict) and all(name in found for name in schema.get("required", ()))
+    return True
+
+
+def _bytes(about: object, nonce: str) -> bytes:
+    try:
+        raw = _sorted(about)
+    except UnicodeEncodeError:  # Lone surrogates in what an agent said.
+        return repr(about).encode("utf-8", "backslashreplace")
+    # A schema may hold the nonce too (an enumerated call id).
+    return raw.replace(nonce.encode(), BLANK.encode()) if nonce else raw
+
+
+def _read(raw: bytes) -> ModelReply | None:
+    """A stored reply; None when another version wrote it: that is a miss, not an error."""
+    try:
+        return from_json(raw, ModelReply)
+    except msgspec.DecodeError:
+        return None
