@@ -174,7 +174,7 @@ class Terminal:
         )
         console.print(table)
         lines: str = console.file.getvalue()  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in lines.strip("\n").split("\n")) + "\n"
+        return "\n".join(line.rstrip() for line in lines.split("\n")).strip("\n") + "\n"
 
     def _width(self) -> int:
         if self.is_terminal("stdout"):

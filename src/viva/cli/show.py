@@ -1,0 +1,75 @@
+"""`viva show RUN [TRIAL]`: a run as a whole, or one trial with everything that is known about it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING
+
+from viva.cli.exit_codes import ExitCode
+from viva.cli.options import add_store, store_path
+from viva.cli.terminal import terminal
+
+if TYPE_CHECKING:
+    from viva.core.run import Run
+    from viva.ports.store import Store
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("id", metavar="RUN", help="a run's id, the beginning of one, or `latest`")
+    parser.add_argument("trial", metavar="TRIAL", nargs="?", help="a trial's name, as tables show it")
+    parser.add_argument("--trials", action="store_true", help="list every trial of the run")
+    parser.add_argument(
+        "--scoring", metavar="NAME", default="", help="show a re-scoring instead of the run's own scores"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON on stdout; with --trials, one trial per line")
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show a run or a trial."""
+    return asyncio.run(_show(args))
+
+
+async def _show(args: argparse.Namespace) -> int:
+    from viva.store.sqlite import SqliteStore
+
+    store = await SqliteStore.open(store_path(args), read_only=True)
+    try:
+        found = await store.run(args.id)
+        if args.trial is not None:
+            await _show_trial(store, found, args)
+        elif args.trials and args.json:
+            await _stream_trials(store, found, args.scoring)
+        else:
+            await _show_run(store, found, args)
+    finally:
+        await store.close()
+    return ExitCode.FINE
+
+
+async def _show_run(store: Store, run: Run, args: argparse.Namespace) -> None:
+    from viva.cli.outcome import print_run, read_outcome
+
+    outcome = await read_outcome(store, run, scoring=args.scoring, every_trial=args.trials)
+    print_run(outcome, as_json=args.json)
+
+
+async def _stream_trials(store: Store, run: Run, scoring: str) -> None:
+    from viva.core.data import to_plain
+
+    async for result, scores in store.all_results(run.id, scoring):
+        terminal.json({**to_plain(result), "scores": to_plain(scores)}, indent=None)
+
+
+async def _show_trial(store: Store, run: Run, args: argparse.Namespace) -> None:
+    from viva.cli.trial import show_trial
+    from viva.core.data import to_plain
+
+    evidence = await store.evidence(run.id, args.trial)
+    scores = await store.scores(run.id, args.trial, args.scoring)
+    if args.json:
+        terminal.json({"evidence": to_plain(evidence), "scores": to_plain(scores)})
+    else:
+        show_trial(evidence, scores)
