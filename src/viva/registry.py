@@ -55,6 +55,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "sql": "viva.scoring.checks.sql:Sql",
         "probe": "viva.scoring.checks.probe:Probe",
         "unchanged": "viva.scoring.checks.unchanged:Unchanged",
+        "user": "viva.scoring.checks.user:User",
         "fuzzy": "viva.scoring.measures.text:Fuzzy",
         "token_f1": "viva.scoring.measures.text:TokenF1",
         "timing": "viva.scoring.measures.timing:TimingMeasure",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from viva.core.data import to_plain
 from viva.core.errors import StageError
 from viva.core.evidence import Observation
 from viva.ports.kit import Kit
@@ -19,7 +20,7 @@ async def look(ground: Ground, kit: Kit, observation: Observation) -> Any:
         case "graph":
             return await ground.graph.read(**request)
         case "graph_snapshot":
-            return await snapshot.take(ground.graph)  # type: ignore[arg-type]
+            return to_plain(await snapshot.take(ground.graph))  # type: ignore[arg-type]
         case "sql":
             return await ground.database.read(**request)
         case "http":

@@ -7,7 +7,7 @@ from typing import Any
 from viva.core.errors import StageError
 from viva.core.evidence import Observation
 from viva.core.stage import Settle
-from viva.expressions import compile_expression
+from viva.expressions.cel import compile_expression
 from viva.ports.kit import Kit
 from viva.stage.ground import Ground
 from viva.stage.look import look

@@ -75,20 +75,6 @@ def way_back(before: Snapshot, after: Snapshot) -> list[Statement]:
     return statements
 
 
-def differences(before: Snapshot, after: Snapshot) -> list[str]:
-    """What changed between two pictures, one readable line each."""
-    lines = [f"+ {_describe(after.nodes[i])}" for i in after.nodes if i not in before.nodes]
-    lines += [f"- {_describe(before.nodes[i])}" for i in before.nodes if i not in after.nodes]
-    lines += [
-        f"~ {_describe(before.nodes[i])} -> {_describe(node)}"
-        for i, node in after.nodes.items()
-        if i in before.nodes and before.nodes[i] != node
-    ]
-    lines += [f"+ -[:{after.links[i]['type']}]->" for i in after.links if i not in before.links]
-    lines += [f"- -[:{before.links[i]['type']}]->" for i in before.links if i not in after.links]
-    return lines
-
-
 def _node_back(id_: str, node: dict[str, Any], now: dict[str, Any] | None) -> list[Statement]:
     if now is None:
         labels = "".join(f":{_name(label)}" for label in node["labels"])
@@ -122,9 +108,3 @@ def _link_back(id_: str, link: dict[str, Any], now: dict[str, Any] | None) -> li
 
 def _name(identifier: str) -> str:
     return "`" + identifier.replace("`", "``") + "`"
-
-
-def _describe(node: dict[str, Any]) -> str:
-    labels = ":".join(node["labels"])
-    properties = ", ".join(f"{key}: {value!r}" for key, value in sorted(node["properties"].items()))
-    return f"(:{labels} {{{properties}}})" if labels else f"({{{properties}}})"

@@ -115,7 +115,7 @@ async def test_what_a_trial_changed_is_put_back(graph):
         "CREATE (:New)-[:TO]->(:New2); MATCH (t:Thing) SET t.x = 99; MATCH (g:Gone) DETACH DELETE g;"
         "MATCH (:User)-[r:OWNS]->() SET r.n = 5; MATCH (u:User), (k:Kept) CREATE (u)-[:EXTRA]->(k)"
     )
-    assert snapshot.differences(before, await snapshot.take(graph))
+    assert snapshot.way_back(before, await snapshot.take(graph))
     await snapshot.restore(graph, before)
     nodes = await graph.read("MATCH (n) RETURN labels(n) AS l, properties(n) AS p ORDER BY l[0]")
     assert nodes == [

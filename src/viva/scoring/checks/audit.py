@@ -1,7 +1,7 @@
 """What a simulated user did wrong, read off the transcript alone.
 
-Every rule is deterministic and words-only, so that a finding can be checked by eye: it names the turn and the words. The
-rules are cautious: they flag what is plainly there, and stay silent where a reader could argue.
+Every rule is deterministic and words-only, so that a finding can be checked by eye: it names the turn and the words.
+The rules are cautious: they flag what is plainly there, and stay silent where a reader could argue.
 """
 
 from __future__ import annotations

@@ -1,0 +1,107 @@
+"""A claim about the graph: a read-only query, and what it should return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from viva.core.data import content_hash
+from viva.core.errors import SuiteError
+from viva.core.evidence import Evidence, Observation, Observed
+from viva.core.score import AnyScore, Score, ScoreError
+from viva.core.text import shorten
+from viva.expressions.cypher import check_reading
+from viva.ports.kit import Kit
+from viva.scoring.checks.rows import RowsSettings, compare
+
+
+class QuerySettings(RowsSettings, frozen=True):
+    """A query and what it should return."""
+
+    query: str = ""
+    parameters: dict[str, Any] = {}
+    """Values always travel as parameters, never inside the text."""
+    timeout_s: float = 10.0
+    rows: int = 1000
+    """More rows than this are an error."""
+    poll_s: float = 0.0
+    """Ask again until the claim holds, at most so long: for agents that act a little later."""
+    every_s: float = 0.5
+
+
+class Cypher:
+    """Asks the stage's graph before the world is put away, and compares afterwards."""
+
+    Settings = QuerySettings
+    name = "cypher"
+    version = "1"
+    shorthand = "query"
+    source = "graph"
+
+    def __init__(self, settings: QuerySettings, kit: Kit) -> None:
+        if not settings.query.strip():
+            raise SuiteError(f"{self.name}: a query is needed")
+        _one_expectation(self.name, settings)
+        self._settings = settings
+        self._observation = Observation(
+            key=f"{self.source}:{content_hash([settings.query, settings.parameters])}",
+            source=self.source,
+            request=self._request(settings),
+            poll_s=settings.poll_s,
+            every_s=settings.every_s,
+        )
+
+    def _request(self, settings: QuerySettings) -> dict[str, Any]:
+        check_reading(settings.query)
+        return {
+            "cypher": settings.query,
+            "parameters": settings.parameters,
+            "timeout_s": settings.timeout_s,
+            "rows": settings.rows,
+        }
+
+    @property
+    def label(self) -> str:
+        """The query itself, shortened."""
+        return f"{self.name}: {shorten(' '.join(self._settings.query.split()), 80)}"
+
+    @property
+    def hash(self) -> str:
+        """Of the query and the expectation."""
+        return content_hash(self._settings)
+
+    def observations(self) -> tuple[Observation, ...]:
+        """The query."""
+        return (self._observation,)
+
+    def settled(self, observation: Observation, seen: Observed) -> bool:
+        """Whether the claim holds already."""
+        return not seen.error and compare(seen.value, self._settings)[0]
+
+    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+        """Pass or fail by the rows; an error where the query could not be asked."""
+        seen = evidence.state.get(self._observation.key)
+        if seen is None:
+            return [ScoreError(name=self.label, kind="not_observed", detail="the query was not asked in this run")]
+        if seen.error:
+            return [ScoreError(name=self.label, kind=seen.error, detail=seen.detail)]
+        holds, reason = compare(seen.value, self._settings)
+        return [
+            Score(name=self.label, value=float(holds), passed=holds, reason=reason, detail={"rows": seen.value[:20]})
+        ]
+
+
+def _one_expectation(name: str, settings: RowsSettings) -> None:
+    given = [
+        settings.expected is not UNSET,
+        settings.row is not None,
+        settings.table is not None,
+        settings.at_least is not None or settings.at_most is not None,
+        settings.empty is not None,
+    ]
+    if sum(given) != 1:
+        raise SuiteError(
+            f"{name}: give exactly one expectation", hint="expected, row, table, at_least/at_most, or empty"
+        )
