@@ -1,0 +1,68 @@
+"""`viva validate FILE…`: read suites as a run would, and run nothing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from viva.cli.exit_codes import ExitCode
+from viva.cli.options import add_trust
+from viva.cli.terminal import Styled, terminal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a suite")
+    parser.add_argument("--lenient", action="store_true", help="warn about unknown keys instead of refusing them")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON on stdout")
+    add_trust(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check every file, and say of each whether it is fine."""
+    found = [_check(file, args) for file in args.files]
+    if args.json:
+        terminal.json(found)
+    else:
+        for one in found:
+            _say(one)
+    return ExitCode.FINE if all(one["ok"] for one in found) else ExitCode.CONFIGURATION
+
+
+def _check(file: str, args: argparse.Namespace) -> dict[str, Any]:
+    from viva.config.load import load_suite
+    from viva.core.errors import VivaError
+    from viva.engine.plan import count_trials
+    from viva.registry import Registry
+
+    warnings: list[str] = []
+    try:
+        suite = load_suite(
+            file,
+            registry=Registry(args.allow),
+            lenient=args.lenient,
+            allow_env=args.allow_env,
+            warn=warnings.append,
+        )
+    except VivaError as error:
+        said = {"message": error.message, "where": error.where, "hint": error.hint, "kind": error.kind}
+        return {"file": file, "ok": False, "error": said, "text": str(error), "warnings": warnings}
+    trials = count_trials(suite.cases)
+    return {
+        "file": file,
+        "ok": True,
+        "suite": suite.name,
+        "cases": len(suite.cases),
+        "trials": trials,
+        "warnings": warnings,
+    }
+
+
+def _say(found: dict[str, Any]) -> None:
+    for warning in found["warnings"]:
+        terminal.err(Styled("warning: ", "yellow"), warning)
+    if found["ok"]:
+        what = f"{found['suite']}, {found['cases']:,} cases, {found['trials']:,} trials"
+        terminal.out(f"{found['file']}: ", Styled("fine", "green"), f" ({what})")
+    else:
+        terminal.error(found["text"])
