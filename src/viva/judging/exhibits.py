@@ -74,6 +74,7 @@ class Exhibits:
 
     def __init__(self, evidence: Evidence, names: Iterable[str], values: dict[str, Any] | None = None) -> None:
         self._encoded: dict[str, str] = {}
+        self._spoken: list[str] = []
         shown = values or {}
         for name in names:
             if name in shown:
@@ -83,6 +84,10 @@ class Exhibits:
 
     def _add(self, name: str, value: Any) -> None:
         self._encoded[name] = "" if value is None else encode(value)
+        if name == "transcript":
+            value = [turn for turn in value if turn["role"] != "user"]
+        if name in BY_THE_AGENT or name not in EXHIBITS:
+            self._spoken.extend(_words(value))
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -90,8 +95,7 @@ class Exhibits:
         flags: tuple[str, ...] = ()
         if any(was_cut(encoded) for encoded in self._encoded.values()):
             flags += ("evidence_truncated",)
-        spoken = (encoded for name, encoded in self._encoded.items() if name in BY_THE_AGENT or name not in EXHIBITS)
-        if any(is_suspicious(_readable(encoded)) for encoded in spoken):
+        if is_suspicious("\n".join(self._spoken)):
             flags += ("injection_suspected",)
         return flags
 
@@ -122,5 +126,12 @@ def _observed(seen: Observed) -> Any:
     return {"could_not_look": seen.error, "detail": seen.detail} if seen.error else to_plain(seen.value)
 
 
-def _readable(encoded: str) -> str:
-    return encoded.replace('\\"', '"').replace("\\n", "\n")
+def _words(value: Any) -> list[str]:
+    """The texts in plain data, keys included."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [word for key, item in value.items() for word in (str(key), *_words(item))]
+    if isinstance(value, list | tuple):
+        return [word for item in value for word in _words(item)]
+    return []

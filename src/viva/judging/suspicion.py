@@ -34,15 +34,42 @@ _PATTERNS: dict[str, str] = {
     ),
     "unseen": "[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]",
 }
-_ANY = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _PATTERNS.items()), re.IGNORECASE)
+_KEYWORDS: dict[str, tuple[str, ...]] = {
+    "instruction": ("ignore", "disregard", "forget", "override", "bypass"),
+    "grading": (
+        "criteri",
+        "as met",
+        "as satis",
+        "as pass",
+        "as corr",
+        "full ",
+        "perfect",
+        "highest",
+        "/10",
+        "/5",
+        "100%",
+    ),
+    "verdict": ("grade", "verdict", "score", "rating", "answer", "judg", "met", "satisfied", "pass"),
+    "role": ("<|", "im_start", "<sys", "<ass", "<user", "inst]", "sys]", "system", "assistant", "developer", "<<"),
+    "fence": ("<", "[", "end of", ">>>"),
+    "judge": ("judge", "grader", "evaluator", "examiner", "assessor", "reviewer", "you are n", "new ", "criteri"),
+}
+"""Without one of these a pattern cannot match; looking for a word is far cheaper than trying a pattern."""
+_COMPILED = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}
 
 
 def suspicions(text: str) -> tuple[str, ...]:
     """Name what in a text looks like an attempt to steer the judge: instruction, grading, verdict, role, fence, …"""
-    found = {match.lastgroup for match in _ANY.finditer(text)}
-    return tuple(sorted(name for name in found if name))
+    return tuple(name for name in _COMPILED if _matches(name, text, text.lower()))
 
 
 def is_suspicious(text: str) -> bool:
     """Whether anything in a text looks like an attempt to steer the judge."""
-    return _ANY.search(text) is not None
+    low = text.lower()
+    return any(_matches(name, text, low) for name in _COMPILED)
+
+
+def _matches(name: str, text: str, low: str) -> bool:
+    if name == "unseen":
+        return not text.isascii() and _COMPILED[name].search(text) is not None
+    return any(word in low for word in _KEYWORDS[name]) and _COMPILED[name].search(text) is not None

@@ -24,6 +24,7 @@ from viva.ports.model import ModelReply
 
 LONGEST_REPLY = 200_000
 LONGEST_REASON = 4_000
+MOST_CLAIMS = 200
 MET, NOT_MET, CANNOT_TELL = "met", "not_met", "cannot_tell"
 MENU = (MET, NOT_MET, CANNOT_TELL)
 
@@ -81,6 +82,26 @@ def read_findings(
         except JudgeError as error:
             results[name] = error
     return results
+
+
+def read_claims(reply: ModelReply, call: str) -> tuple[str, ...]:
+    """Read a list of claims. Raises JudgeError."""
+    items = read_object(reply, call, ("claims",))["claims"]
+    if not isinstance(items, list) or not all(isinstance(item, str) and item.strip() for item in items):
+        _unreadable("'claims' is not a list of texts")
+    if len(items) > MOST_CLAIMS:
+        _unreadable(f"{len(items)} claims; at most {MOST_CLAIMS} are read")
+    return tuple(items)
+
+
+def read_confident(reply: ModelReply, call: str, menu: Sequence[str]) -> Finding:
+    """Read an answer with the confidence in it, a whole number from 0 to 100. Raises JudgeError."""
+    found = read_finding(reply, call, menu, ("confidence",))
+    confidence = found.extra["confidence"]
+    if isinstance(confidence, bool) or not isinstance(confidence, int) or not 0 <= confidence <= 100:
+        shown = json.dumps(confidence, default=str)[:80]
+        raise JudgeError(f"the confidence {shown} is not a whole number from 0 to 100", kind="judge_off_menu")
+    return found
 
 
 def read_object(reply: ModelReply, call: str, keys: Sequence[str], *, optional: Sequence[str] = ()) -> dict[str, Any]:
