@@ -18,6 +18,7 @@ from viva.core.secret import Secret, redactor
 OWN = (
     "VIVA_*",
     "OPENAI_*",
+    "OPENROUTER_*",
     "AZURE_*",
     "ANTHROPIC_*",
     "GOOGLE_*",
@@ -50,9 +51,10 @@ class Environment:
         self._dotenv = read_dotenv(folder / ".env") if folder is not None else {}
 
     def get(self, name: str) -> str | None:
-        """A setting of viva's own; None where it is not set or empty. Raises SetupError for any other name."""
-        if not is_allowed(name, OWN):
-            raise SetupError(f"{name!r} is no setting of viva's own", kind="not_allowed")
+        """A setting of viva's own, or one the user allowed; None where it is not set or empty. Raises SetupError."""
+        if not is_allowed(name, OWN + self.allow):
+            hint = f"run with --allow-env {name}"
+            raise SetupError(f"{name!r} is no setting of viva's own", kind="not_allowed", hint=hint)
         return self._read(name)
 
     def own_secret(self, name: str) -> Secret | None:

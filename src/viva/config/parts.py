@@ -30,9 +30,7 @@ from viva.core.variant import Variant
 BESIDE = ("weight", "label", "section")
 """What may stand beside the scorer's name in a check or measure."""
 
-_THRESHOLD = re.compile(
-    r"\s*(?P<metric>.+?)\s*(?P<comparator>>=|<=|==|!=|>|<)\s*(?P<value>[-+]?[0-9.]+(?:e-?\d+)?)\s*\Z"
-)
+_THRESHOLD = re.compile(r"(?P<metric>[^<>=!]+)(?P<comparator>>=|<=|==|!=|>|<)\s*(?P<value>[-+]?[0-9.]+(?:e-?\d+)?)\Z")
 _OF_THE_RUN = ("pass_rate", "error_rate")
 
 

@@ -1,4 +1,4 @@
-"""Records out of files (JSONL, CSV, YAML lists), one at a time, each with its line; a bad one does not hide the rest."""
+"""Records out of files (JSONL, CSV, YAML lists), one at a time, each with its line; a bad one hides none."""
 
 from __future__ import annotations
 

@@ -21,6 +21,9 @@ _SECRET_VALUE = re.compile(
     r"|\b(?:Bearer|Basic)\s+(?!env:|\{)\S{6,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@]*:[^/\s@{]+@",
     re.IGNORECASE,
 )
+_ENVIRONMENT_KEYS = ("environment", "env")
+_HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM", "USER", "PYTHONPATH")
+"""Variables a program may be given without asking."""
 _ENV = re.compile(r"(?:(?P<scheme>[A-Za-z]+) )?env:(?P<name>[^\s]*)\Z")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PLACEHOLDER = re.compile(r"(?:[A-Za-z]+ )?\{\{?[ \w.\[\]-]+\}\}?\Z")
@@ -61,6 +64,11 @@ def _walk_value(key: str, node: Node, everywhere: bool, depth: int, check_refere
     if isinstance(node.value, str):
         if (everywhere or depth == 0) and not check_reference(node):
             _refuse_literal(key, node, look_inside=everywhere)
+    elif key in _ENVIRONMENT_KEYS and isinstance(node.value, list):
+        # A list of variables handed on to a program gives their values away just like `env:NAME` does.
+        for item in node.value:
+            if isinstance(item.value, str):
+                check_reference(Node(f"env:{item.value}", item.file, item.line))
     elif isinstance(node.value, list | dict):
         _walk(node, everywhere or key == "headers", depth + 1, check_reference)
 
@@ -70,7 +78,7 @@ def _check_reference(node: Node, allowed: tuple[str, ...]) -> bool:
     if reference is None:
         return False
     name = reference[1]
-    if not is_allowed(name, allowed):
+    if not is_allowed(name, allowed + _HARMLESS):
         raise not_allowed(name, node.where)
     return True
 
