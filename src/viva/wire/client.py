@@ -116,6 +116,7 @@ class WireStream:
         self.first_byte_ms = (time.perf_counter() - started) * 1000
         self._response = response
         self._request = request
+        self._started = started
 
     async def events(self) -> AsyncIterator[SseEvent]:
         """The server-sent events, as they arrive, until the stream ends."""
@@ -137,6 +138,12 @@ class WireStream:
     async def body(self) -> bytes:
         """The rest of the body, up to the ceiling."""
         return b"".join([piece async for piece in self.pieces()])
+
+    async def whole(self) -> WireResponse:
+        """The response as if it had not been streamed."""
+        body = await self.body()
+        took_ms = (time.perf_counter() - self._started) * 1000
+        return WireResponse(self.status, self.headers, body, took_ms, self.first_byte_ms)
 
 
 async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
