@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_roles, add_store, add_trust, store_path
+from viva.cli.options import add_roles, add_store, add_trust
 from viva.cli.terminal import Column, Part, Styled, terminal
 
 if TYPE_CHECKING:
@@ -38,11 +38,13 @@ def run(args: argparse.Namespace) -> int:
 
 async def _look(args: argparse.Namespace) -> list[Finding]:
     from viva.cli import findings
+    from viva.cli.project import open_project
 
-    found = [*findings.versions(), *findings.extras(), findings.store(store_path(args)), *findings.keys()]
-    suite, problem = findings.suite(args)
+    project = open_project(args)
+    found = [*findings.versions(), *findings.extras(), findings.store(project.store), *findings.keys(project)]
+    suite, problem = findings.suite(args.suite, project)
     found += problem
-    found += findings.settings(args, suite)
+    found += findings.settings(args, project, suite)
     if suite is not None and not args.offline:
         found += await findings.endpoints(suite)
     return found

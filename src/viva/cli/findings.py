@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import platform
 import shutil
 import tempfile
@@ -13,13 +12,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from viva.cli.project import Project
 from viva.config.load import load_suite
 from viva.core.errors import VivaError
 from viva.core.ref import Ref
 from viva.core.secret import MASK
-from viva.core.suite import Suite
+from viva.core.suite import Roles, Suite
 from viva.models.catalogue import DEFAULTS, resolve
-from viva.registry import EXTRAS, Registry
+from viva.registry import EXTRAS
 from viva.version import __version__
 
 CORE = ("aiohttp", "jinja2", "msgspec", "PyYAML", "rapidfuzz", "rich")
@@ -57,8 +57,9 @@ def extras() -> Iterator[Finding]:
         yield Finding(f"extra {extra}", "ok" if version else "missing", f"{module} {version or 'not installed'}", hint)
 
 
-def store(path: Path) -> Finding:
+def store(place: Path | str) -> Finding:
     """Whether runs can be kept, without leaving anything behind."""
+    path = Path(place)
     folder = path.absolute().parent
     while not folder.exists():
         folder = folder.parent
@@ -72,37 +73,52 @@ def store(path: Path) -> Finding:
     return Finding("store", "ok", f"{path} ({known}, {free / 1e9:,.1f} GB free)")
 
 
-def keys() -> Iterator[Finding]:
+def keys(project: Project) -> Iterator[Finding]:
     """Which keys of providers are there; never their values."""
     for names, _ in DEFAULTS:
-        found = next((name for name in names if os.environ.get(name)), None)
+        found = next((name for name in names if project.environment.own_secret(name)), None)
         yield Finding(f"key {names[0]}", "ok" if found else "missing", f"{found}={MASK}" if found else "not set")
 
 
-def suite(args: argparse.Namespace) -> tuple[Suite | None, list[Finding]]:
+def suite(file: str | None, project: Project) -> tuple[Suite | None, list[Finding]]:
     """Read the suite as a run would."""
-    if args.suite is None:
+    if file is None:
         return None, []
     try:
-        read = load_suite(args.suite, registry=Registry(args.allow), allow_env=args.allow_env)
+        read = load_suite(file, registry=project.registry(), allow_env=project.environment.allow)
     except VivaError as error:
-        return None, [Finding(f"suite {args.suite}", "broken", str(error))]
-    return read, [Finding(f"suite {args.suite}", "ok", f"{read.name}, {len(read.cases):,} cases")]
+        return None, [Finding(f"suite {file}", "broken", str(error))]
+    return read, [Finding(f"suite {file}", "ok", f"{read.name}, {len(read.cases):,} cases")]
 
 
-def settings(args: argparse.Namespace, suite: Suite | None) -> Iterator[Finding]:
-    """What a run would use, and who said so."""
-    for role in ("user", "judge"):
-        flag = getattr(args, role)
-        written = None if suite is None else getattr(suite.roles, role)
-        try:
-            name = resolve(flag, role, os.environ.get, suite=written)
-        except VivaError as error:
-            yield Finding(f"role {role}", "missing", "no model", error.hint.partition(". ")[0])
-            continue
-        yield Finding(f"role {role}", "ok", f"{name} ({_who(name, flag, written, f'VIVA_{role.upper()}')})")
-    if suite is not None:
-        yield Finding("concurrency", "ok", f"{suite.concurrency} (suite, or its default)")
+def settings(args: argparse.Namespace, project: Project, suite: Suite | None) -> Iterator[Finding]:
+    """What a run would use, and who said so: the command line before the suite, the environment and the settings."""
+    written = Roles() if suite is None else suite.roles
+    for role in ("model", "user", "judge"):
+        said = {
+            "command line": getattr(args, role),
+            "suite": getattr(written, role),
+            f"VIVA_{role.upper()}": project.environment.get(f"VIVA_{role.upper()}"),
+            "settings": getattr(project.settings, role),
+        }
+        yield _role(role, next(((name, who) for who, name in said.items() if name), None), project)
+    for module in project.allow:
+        yield Finding(f"allow {module}", "ok", "suites may import it")
+    for name in project.environment.allow:
+        yield Finding(f"allow-env {name}", "ok", "suites may read it")
+
+
+def _role(role: str, said: tuple[str, str] | None, project: Project) -> Finding:
+    if said is not None:
+        return Finding(f"role {role}", "ok", f"{said[0]} ({said[1]})")
+    if role == "model":
+        return Finding("role model", "ok", "the agent's own choice")
+    try:
+        return Finding(
+            f"role {role}", "ok", f"{resolve(None, role, project.environment.get)} (for the key that is set)"
+        )
+    except VivaError:
+        return Finding(f"role {role}", "missing", "no model", f"needed only by some suites: --{role} NAME")
 
 
 async def endpoints(suite: Suite) -> list[Finding]:
@@ -153,14 +169,6 @@ def _place(url: str) -> str:
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}/"
-
-
-def _who(name: str, flag: str | None, written: str | None, variable: str) -> str:
-    if flag:
-        return "command line"
-    if os.environ.get(variable) == name:
-        return variable
-    return "suite" if written == name else "default for the key that is set"
 
 
 def _version(package: str) -> str:

@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_store, at_least_one, store_path
+from viva.cli.options import add_store, at_least_one
 from viva.cli.terminal import Column, Part, Styled, terminal
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _list(args: argparse.Namespace) -> int:
+    from viva.cli.project import open_project
     from viva.core.data import to_plain
     from viva.store.sqlite import SqliteStore
 
-    store = await SqliteStore.open(store_path(args), read_only=True)
+    store = await SqliteStore.open(open_project(args).store, read_only=True)
     try:
         runs = (await store.runs(args.suite))[: args.limit]
         tallies = [await store.tally(one.id) for one in runs]

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
-from pathlib import Path
-
-DEFAULT_STORE = ".viva/viva.db"
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
     """Where runs are kept."""
     parser.add_argument(
-        "--store", metavar="PATH", help=f"where runs are kept (else VIVA_STORE, else {DEFAULT_STORE} below this folder)"
+        "--store", metavar="PATH", help="where runs are kept (else VIVA_STORE, else .viva/viva.db of the project)"
     )
 
 
@@ -82,8 +78,3 @@ def share(text: str) -> float:
     if not 0.0 <= number <= 1.0:
         raise argparse.ArgumentTypeError(f"{text} does not lie between 0 and 1")
     return number
-
-
-def store_path(args: argparse.Namespace) -> Path:
-    """The store that was asked for: the command line before the environment before the default."""
-    return Path(args.store or os.environ.get("VIVA_STORE") or DEFAULT_STORE)

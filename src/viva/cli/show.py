@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_store, store_path
+from viva.cli.options import add_store
 from viva.cli.terminal import terminal
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _show(args: argparse.Namespace) -> int:
+    from viva.cli.project import open_project
     from viva.store.sqlite import SqliteStore
 
-    store = await SqliteStore.open(store_path(args), read_only=True)
+    store = await SqliteStore.open(open_project(args).store, read_only=True)
     try:
         found = await store.run(args.id)
         if args.trial is not None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from viva.cli.exit_codes import ExitCode
 from viva.cli.options import add_trust
 from viva.cli.terminal import Styled, terminal
+
+if TYPE_CHECKING:
+    from viva.cli.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check every file, and say of each whether it is fine."""
-    found = [_check(file, args) for file in args.files]
+    from viva.cli.project import open_project
+
+    project = open_project(args)
+    found = [_check(file, project, args.lenient) for file in args.files]
     if args.json:
         terminal.json(found)
     else:
@@ -29,19 +35,18 @@ def run(args: argparse.Namespace) -> int:
     return ExitCode.FINE if all(one["ok"] for one in found) else ExitCode.CONFIGURATION
 
 
-def _check(file: str, args: argparse.Namespace) -> dict[str, Any]:
+def _check(file: str, project: Project, lenient: bool) -> dict[str, Any]:
     from viva.config.load import load_suite
     from viva.core.errors import VivaError
     from viva.engine.plan import count_trials
-    from viva.registry import Registry
 
     warnings: list[str] = []
     try:
         suite = load_suite(
             file,
-            registry=Registry(args.allow),
-            lenient=args.lenient,
-            allow_env=args.allow_env,
+            registry=project.registry(),
+            lenient=lenient,
+            allow_env=project.environment.allow,
             warn=warnings.append,
         )
     except VivaError as error:
