@@ -169,6 +169,8 @@ class SessionConversation:
         except VivaError:
             raise
         except BaseException as error:  # SystemExit of an agent is the agent's failure, not our end.
+            if isinstance(error, GeneratorExit) and self._leash.is_torn_down():
+                raise
             raise SubjectError(f"the subject raised {type(error).__name__}: {error}") from error
         finally:
             timer.cancel()

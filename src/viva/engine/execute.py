@@ -28,6 +28,8 @@ from viva.ports.stage import Prepared
 from viva.ports.subject import Opening, Session
 
 CLEANUP_S = 10.0
+ENDS = (asyncio.CancelledError, GeneratorExit)
+"""How a coroutine learns that it is to end."""
 BLAME = {
     "stage": ("stage_error", "harness"),
     "subject": ("subject_error", "agent"),
@@ -48,7 +50,6 @@ class Surroundings:
 
     parts: Parts
     clock: Clock
-    gate: Callable[[str], Gate]
     announcer: Announcer = field(default_factory=Announcer)
     meter: Meter | None = None
     patience_s: float = PATIENCE_S
@@ -79,6 +80,7 @@ class Scene:
         self._state: dict[str, Observed] = {}
         self._notes: dict[str, Any] = {}
         self._began = around.clock.monotonic()
+        self._started_at = around.clock.now().isoformat()
 
     async def run(self) -> Evidence:
         """Play the trial; never raises for anything the trial does."""
@@ -101,7 +103,7 @@ class Scene:
             await self._perform()
         except BaseException as error:
             # Anything at all: an agent that calls sys.exit() ends its own trial, not the run.
-            if isinstance(error, asyncio.CancelledError) and self._leash.is_torn_down():
+            if isinstance(error, ENDS) and self._leash.is_torn_down():
                 raise
             self._fail(error)
         finally:
@@ -196,9 +198,9 @@ class Scene:
         try:
             await act()
         except BaseException as error:
+            if isinstance(error, ENDS) and self._leash.is_torn_down():
+                raise
             if isinstance(error, asyncio.CancelledError):
-                if self._leash.is_torn_down():
-                    raise
                 self._leash.came_back()
             self._note_dirt(what, error)
 
@@ -231,7 +233,7 @@ class Scene:
         try:
             await act()
         except BaseException as error:
-            if isinstance(error, asyncio.CancelledError) and leash.is_torn_down():
+            if isinstance(error, ENDS) and leash.is_torn_down():
                 raise
             self._note_dirt(what, error)
 
@@ -252,6 +254,9 @@ class Scene:
             ending=self._ending,
             usage=talk.usage if talk else {},
             notes=self._notes,
+            started_at=self._started_at,
+            session=storable(self._session.id) if self._session else "",
+            model=self.trial.roles.model,
         )
 
 

@@ -52,7 +52,10 @@ class Leash:
         return why
 
     def is_torn_down(self) -> bool:
-        """Whether the task is being cancelled by someone else: the event loop is closing."""
+        """Whether the task is being ended by someone else: the event loop is closing, or closed."""
+        return self._loop.is_closed() or self._is_cancelled_by_others()
+
+    def _is_cancelled_by_others(self) -> bool:
         return self._task is not None and not self.why and self._task.cancelling() > 0
 
     def _give_up(self) -> None:

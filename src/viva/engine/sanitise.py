@@ -8,6 +8,7 @@ import msgspec
 
 from viva.core.data import replace, to_json
 from viva.core.evidence import Ending, Evidence
+from viva.core.score import AnyScore, Score
 from viva.core.text import storable
 from viva.core.transcript import Transcript
 
@@ -26,6 +27,11 @@ def storable_evidence(evidence: Evidence, error: Exception) -> Evidence:
     except Exception:
         ending = Ending(kind="malformed", ok=False, by="agent", because=note["unstorable"])
         return replace(evidence, transcript=Transcript(), output=None, state={}, before={}, notes=note, ending=ending)
+
+
+def storable_scores(scores: list[AnyScore]) -> list[AnyScore]:
+    """The same numbers, with what cannot be written of their details turned into text."""
+    return [replace(score, detail=plain_data(score.detail)) if isinstance(score, Score) else score for score in scores]
 
 
 def plain_data(value: Any, depth: int = 0) -> Any:

@@ -22,7 +22,7 @@ from viva.engine.execute import Scene, Surroundings, broken_evidence
 from viva.engine.gate import Gate
 from viva.engine.limits import RunMeter
 from viva.engine.parts import Parts
-from viva.engine.sanitise import storable_evidence
+from viva.engine.sanitise import storable_evidence, storable_scores
 from viva.engine.score import failed_result, is_postponed, score_evidence
 from viva.engine.stop import GRACE_S, Stopper
 from viva.ports.store import Store
@@ -100,15 +100,16 @@ class Schedule:
         self._announcer = announcer
         self._meter = meter
         self._gates: dict[str, Gate] = {}
-        self._around = Surroundings(parts, clock, self._gate, announcer, meter)
+        self._around = Surroundings(parts, clock, announcer, meter)
         self._early = EarlyStop(owed.count)
-        self._held_back: list[tuple[Trial, Evidence]] = []
+        self._held_back: list[Evidence] = []
         # Trials waiting for a slot, talking, being written or scored: the only trials in memory.
         self._room = 2 * settings.concurrency + 32
         self._change: asyncio.Future[None] | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._scenes: set[Scene] = set()
         self._halted = asyncio.Event()
+        self._is_full = False
         self._course = Course()
         self._done = 0
 
@@ -126,6 +127,8 @@ class Schedule:
             beating.cancel()
             if timer is not None:
                 timer.cancel()
+        if self._is_full:
+            self._halt("interrupted", f"budget: {self._meter.exhausted}")
         await self._close_books()
         return self._course
 
@@ -135,7 +138,7 @@ class Schedule:
         try:
             await self._feed_unscored(self._owed.unscored)
             refused = await self._feed_trials(self._owed.trials())
-            while refused and not self._halted.is_set():
+            while refused and not self._is_full and not self._halted.is_set():
                 refused = await self._take_over(refused)
         except StoreError as error:
             self._on_store_error(error)
@@ -149,7 +152,8 @@ class Schedule:
         refused: set[str] = set()
         async for trial in self._claimed(trials, lambda trial: trial.key, refused):
             if not self._meter.start_trial():
-                self._halt("interrupted", f"budget: {self._meter.exhausted}")
+                self._is_full = True  # What was begun may finish: it is within the ceiling.
+                break
             if not await self._spawn(self._do(trial), trial.key):
                 break
         return refused
@@ -219,7 +223,7 @@ class Schedule:
     async def _do(self, trial: Trial) -> None:
         evidence = await self._talk(trial)
         if evidence is not None:
-            await self._keep_and_score(trial, evidence)
+            await self._keep_and_score(evidence)
 
     async def _talk(self, trial: Trial) -> Evidence | None:
         """Hold the conversation in one of the endpoint's slots; None when there is nothing to keep."""
@@ -238,9 +242,9 @@ class Schedule:
                 self._announcer.tell(TrialStarted(scene.key))
             evidence = await scene.run()
             self._scenes.discard(scene)
-        return self._weigh(scene, trial, evidence)
+        return self._weigh(scene, evidence)
 
-    def _weigh(self, scene: Scene, trial: Trial, evidence: Evidence) -> Evidence | None:
+    def _weigh(self, scene: Scene, evidence: Evidence) -> Evidence | None:
         """Decide whether evidence is kept, held back until we know more, or dropped."""
         if scene.abandoned:
             self._course.abandoned.append(scene.key)
@@ -252,7 +256,7 @@ class Schedule:
         if evidence.ending.ok:
             self._early.success()
         elif self._early.is_suspect(scene.error):
-            self._held_back.append((trial, evidence))
+            self._held_back.append(evidence)
             if why := self._early.failure(scene.error):
                 self._halt("aborted", why)
             return None
@@ -264,29 +268,32 @@ class Schedule:
     def _let_back_go(self) -> None:
         if self._held_back and not self._halted.is_set():
             held, self._held_back = self._held_back, []
-            for trial, evidence in held:
-                task = asyncio.create_task(self._keep_and_score(trial, evidence), name=evidence.trial)
+            for evidence in held:
+                task = asyncio.create_task(self._keep_and_score(evidence), name=evidence.trial)
                 self._room -= 1
                 self._tasks.add(task)
                 task.add_done_callback(self._on_done)
 
-    async def _keep_and_score(self, trial: Trial, evidence: Evidence) -> None:
+    async def _keep_and_score(self, evidence: Evidence) -> None:
         try:
-            if await self._keep(evidence):
-                fault("engine.kept")
-                await self._score(evidence)
-            else:  # Another process was faster: its evidence counts, ours is dropped.
+            kept = await self._keep(evidence)
+            if kept is None:  # Another process was faster: its evidence counts, ours is dropped.
                 await self._score_stored(evidence.trial)
+                return
+            fault("engine.kept")
+            await self._score(kept)
         except StoreError as error:
             self._on_store_error(error)
 
-    async def _keep(self, evidence: Evidence) -> bool:
+    async def _keep(self, evidence: Evidence) -> Evidence | None:
+        """Commit evidence, without what cannot be written; None when the trial already has some."""
         try:
-            return await self._store.add_evidence(self._run.id, evidence)
-        except VivaError:
-            raise
-        except Exception as error:  # Something in it cannot be written: keep what can be.
-            return await self._store.add_evidence(self._run.id, storable_evidence(evidence, error))
+            return evidence if await self._store.add_evidence(self._run.id, evidence) else None
+        except StoreError as error:
+            if error.kind != "unstorable":
+                raise
+            copy = storable_evidence(evidence, error)
+        return copy if await self._store.add_evidence(self._run.id, copy) else None
 
     async def _score_stored(self, key: str) -> None:
         try:
@@ -303,10 +310,18 @@ class Schedule:
         if self._course.status == "aborted" and any(score.outcome == "error" for score in scores):
             return  # What stopped the run also spoiled these scores: they are owed again.
         fault("engine.scored")
-        if await self._store.add_result(self._run.id, result, scores):
+        if await self._keep_result(result, scores):
             self._done += 1
             if self._announcer.heard:
                 self._announcer.tell(TrialFinished(result))
+
+    async def _keep_result(self, result: TrialResult, scores: list[AnyScore]) -> bool:
+        try:
+            return await self._store.add_result(self._run.id, result, scores)
+        except StoreError as error:
+            if error.kind != "unstorable":
+                raise
+            return await self._store.add_result(self._run.id, result, storable_scores(scores))
 
     async def _judge(self, evidence: Evidence) -> tuple[TrialResult, list[AnyScore]]:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from dataclasses import dataclass
 
 from viva.core.errors import SubjectError
@@ -12,16 +13,20 @@ from viva.core.errors import SubjectError
 
 @dataclass(frozen=True, slots=True)
 class Hang:
-    """Never answers, once so many messages were answered; `ignores_cancel` makes it deaf as well."""
+    """Does not answer for so long, once so many messages were answered; `ignores_cancel` makes it deaf as well."""
 
     after: int = 0
     ignores_cancel: bool = False
+    seconds: float = 3600.0
 
     async def strike(self, count: int) -> None:
         """Happen, if it is time."""
-        while count >= self.after:
+        if count < self.after:
+            return
+        ends_at = time.monotonic() + self.seconds
+        while (left := ends_at - time.monotonic()) > 0:
             try:
-                await asyncio.sleep(3600)
+                await asyncio.sleep(left)
             except asyncio.CancelledError:
                 if not self.ignores_cancel:
                     raise
