@@ -6,6 +6,7 @@ from viva.core.case import Case
 from viva.core.errors import SuiteError
 from viva.core.evidence import Evidence, Observed
 from viva.core.score import Score, ScoreError
+from viva.core.transcript import Transcript, Turn
 from viva.core.variant import Variant
 from viva.scoring.checks.cypher import Cypher, QuerySettings
 from viva.scoring.checks.probe import Probe, ProbeSettings
@@ -17,7 +18,8 @@ COUNT = "MATCH (r:Reminder) RETURN count(r) AS count"
 
 
 def evidence(**seen):
-    return Evidence(trial="t", case=Case(id="c"), variant=Variant(), **seen)
+    talk = Transcript(turns=(Turn(role="user", text="hi"), Turn(role="assistant", text="done")))
+    return Evidence(trial="t", case=Case(id="c"), variant=Variant(), transcript=talk, **seen)
 
 
 async def only(scorer, seen):

@@ -39,16 +39,6 @@ _COMMON = frozenset(
         "create make need needs want wants like likes prefers prefer"
     ).split()
 )
-FLAGS = (
-    "volunteered_fact",
-    "invented_value",
-    "skipped_task",
-    "merged_tasks",
-    "ended_early",
-    "stopped_before_acting",
-    "empty_turn",
-    "repeated_turn",
-)
 
 
 class Finding(Data, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET
@@ -10,11 +9,12 @@ from msgspec import UNSET
 from viva.core.data import content_hash
 from viva.core.errors import SuiteError
 from viva.core.evidence import Evidence, Observation, Observed
-from viva.core.score import AnyScore, Score, ScoreError
-from viva.core.text import shorten
+from viva.core.score import Score
 from viva.expressions.cypher import check_reading
 from viva.ports.kit import Kit
 from viva.scoring.checks.rows import RowsSettings, compare
+from viva.scoring.checks.seen import seen_in
+from viva.scoring.scorer import PlainScorer
 
 
 class QuerySettings(RowsSettings, frozen=True):
@@ -31,7 +31,7 @@ class QuerySettings(RowsSettings, frozen=True):
     every_s: float = 0.5
 
 
-class Cypher:
+class Cypher(PlainScorer):
     """Asks the stage's graph before the world is put away, and compares afterwards."""
 
     Settings = QuerySettings
@@ -41,6 +41,8 @@ class Cypher:
     source = "graph"
 
     def __init__(self, settings: QuerySettings, kit: Kit) -> None:
+        super().__init__(settings, kit)
+        self.describe(settings.query)
         if not settings.query.strip():
             raise SuiteError(f"{self.name}: a query is needed")
         _one_expectation(self.name, settings)
@@ -62,16 +64,6 @@ class Cypher:
             "rows": settings.rows,
         }
 
-    @property
-    def label(self) -> str:
-        """The query itself, shortened."""
-        return f"{self.name}: {shorten(' '.join(self._settings.query.split()), 80)}"
-
-    @property
-    def hash(self) -> str:
-        """Of the query and the expectation."""
-        return content_hash(self._settings)
-
     def observations(self) -> tuple[Observation, ...]:
         """The query."""
         return (self._observation,)
@@ -80,17 +72,11 @@ class Cypher:
         """Whether the claim holds already."""
         return not seen.error and compare(seen.value, self._settings)[0]
 
-    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+    def look(self, evidence: Evidence) -> Score:
         """Pass or fail by the rows; an error where the query could not be asked."""
-        seen = evidence.state.get(self._observation.key)
-        if seen is None:
-            return [ScoreError(name=self.label, kind="not_observed", detail="the query was not asked in this run")]
-        if seen.error:
-            return [ScoreError(name=self.label, kind=seen.error, detail=seen.detail)]
-        holds, reason = compare(seen.value, self._settings)
-        return [
-            Score(name=self.label, value=float(holds), passed=holds, reason=reason, detail={"rows": seen.value[:20]})
-        ]
+        rows = seen_in(evidence.state, self._observation.key)
+        holds, reason = compare(rows, self._settings)
+        return self.claim(holds, reason, {"rows": rows[:20]})
 
 
 def _one_expectation(name: str, settings: RowsSettings) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from viva.core.data import Data, content_hash
+from viva.core.errors import ScorerError
 from viva.core.evidence import Evidence, Observation, Observed
-from viva.core.score import AnyScore, Score, ScoreError
+from viva.core.score import Score
 from viva.expressions.cel import Program, compile_expression
 from viva.expressions.errors import ExpressionError
 from viva.ports.kit import Kit
+from viva.scoring.checks.seen import seen_in
+from viva.scoring.scorer import PlainScorer
 
 
 class ProbeSettings(Data, frozen=True):
@@ -26,7 +28,7 @@ class ProbeSettings(Data, frozen=True):
     every_s: float = 0.5
 
 
-class Probe:
+class Probe(PlainScorer):
     """Calls before the world is put away, and evaluates afterwards."""
 
     Settings = ProbeSettings
@@ -34,6 +36,8 @@ class Probe:
     version = "1"
 
     def __init__(self, settings: ProbeSettings, kit: Kit) -> None:
+        super().__init__(settings, kit)
+        self.describe(f"{settings.url} {settings.expression}")
         self._settings = settings
         self._program: Program = compile_expression(settings.expression, ("value",))
         request: dict[str, Any] = {"url": settings.url, "method": settings.method, "timeout_s": settings.timeout_s}
@@ -46,16 +50,6 @@ class Probe:
             every_s=settings.every_s,
         )  # fmt: skip
 
-    @property
-    def label(self) -> str:
-        """The call and the claim."""
-        return f"probe: {self._settings.url} {self._settings.expression}"
-
-    @property
-    def hash(self) -> str:
-        """Of the call and the claim."""
-        return content_hash(self._settings)
-
     def observations(self) -> tuple[Observation, ...]:
         """The call."""
         return (self._observation,)
@@ -67,18 +61,11 @@ class Probe:
         except ExpressionError:
             return False
 
-    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+    def look(self, evidence: Evidence) -> Score:
         """Pass or fail by the expression; an error where the call or the expression failed."""
-        seen = evidence.state.get(self._observation.key)
-        if seen is None:
-            return [ScoreError(name=self.label, kind="not_observed", detail="the call was not made in this run")]
-        if seen.error:
-            return [ScoreError(name=self.label, kind=seen.error, detail=seen.detail)]
+        value = seen_in(evidence.state, self._observation.key)
         try:
-            holds = self._program.evaluate({"value": seen.value})
+            holds = self._program.holds({"value": value})
         except ExpressionError as error:
-            return [ScoreError(name=self.label, kind="expression_error", detail=str(error))]
-        if not isinstance(holds, bool):
-            return [ScoreError(name=self.label, kind="expression_error", detail=f"it is {holds!r}, not true or false")]
-        reason = f"{self._settings.expression} is {str(holds).lower()}"
-        return [Score(name=self.label, value=float(holds), passed=holds, reason=reason, detail={"value": seen.value})]
+            raise ScorerError(str(error), kind="expression_error") from error
+        return self.claim(holds, f"{self._settings.expression} is {str(holds).lower()}", {"value": value})

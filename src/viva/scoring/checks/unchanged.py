@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from viva.core.data import Data, content_hash
+from viva.core.data import Data
 from viva.core.errors import SuiteError
-from viva.core.evidence import Evidence, Observation, Observed
-from viva.core.score import AnyScore, Score, ScoreError
+from viva.core.evidence import Evidence, Observation
+from viva.core.score import Score
 from viva.core.text import shorten
 from viva.ports.kit import Kit
+from viva.scoring.checks.seen import seen_in
+from viva.scoring.scorer import PlainScorer
 
 SHOWN = 10
 """Changes listed in a reason."""
@@ -29,7 +31,7 @@ class UnchangedSettings(Data, frozen=True):
     """Dotted paths of the state that may change, with everything below them."""
 
 
-class Unchanged:
+class Unchanged(PlainScorer):
     """Pictures before and after, and a readable difference."""
 
     Settings = UnchangedSettings
@@ -38,6 +40,8 @@ class Unchanged:
     shorthand = "labels"
 
     def __init__(self, settings: UnchangedSettings, kit: Kit) -> None:
+        super().__init__(settings, kit)
+        self.label = f"nothing else changed in the {settings.source}"
         if settings.source == "state" and (settings.labels or settings.relationships):
             raise SuiteError("unchanged: labels and relationships are of a graph; use paths for the state")
         self._settings = settings
@@ -46,47 +50,24 @@ class Unchanged:
             key="graph_snapshot" if graph else "state", source="graph_snapshot" if graph else "subject", when="both"
         )
 
-    @property
-    def label(self) -> str:
-        """What stayed as it was."""
-        return f"nothing else changed in the {self._settings.source}"
-
-    @property
-    def hash(self) -> str:
-        """Of what may change."""
-        return content_hash(self._settings)
-
     def observations(self) -> tuple[Observation, ...]:
         """A picture before and one after."""
         return (self._observation,)
 
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is waited for."""
-        return True
-
-    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+    def look(self, evidence: Evidence) -> Score:
         """Pass when every change was meant."""
         key = self._observation.key
-        before, after = evidence.before.get(key), evidence.state.get(key)
-        for seen in (before, after):
-            if seen is None:
-                return [ScoreError(name=self.label, kind="not_observed", detail="no picture was taken in this run")]
-            if seen.error:
-                return [ScoreError(name=self.label, kind=seen.error, detail=seen.detail)]
-        assert before is not None
-        assert after is not None
+        before, after = seen_in(evidence.before, key), seen_in(evidence.state, key)
         if self._settings.source == "graph":
-            changes = list(_graph_changes(before.value, after.value, self._settings))
-        else:
-            changes = list(_state_changes(before.value, after.value, "", self._settings.paths))
-        return [self._verdict(changes)]
+            return self._verdict(list(_graph_changes(before, after, self._settings)))
+        return self._verdict(list(_state_changes(before, after, "", self._settings.paths)))
 
     def _verdict(self, changes: list[str]) -> Score:
         if not changes:
-            return Score(name=self.label, value=1.0, passed=True, reason="nothing else changed")
+            return self.claim(True, "nothing else changed")
         more = f"\n… and {len(changes) - SHOWN} more" if len(changes) > SHOWN else ""
         reason = "changed:\n" + "\n".join(changes[:SHOWN]) + more
-        return Score(name=self.label, value=0.0, passed=False, reason=reason, detail={"changes": len(changes)})
+        return self.claim(False, reason, {"changes": len(changes)})
 
 
 def _graph_changes(before: Any, after: Any, meant: UnchangedSettings) -> Iterator[str]:
