@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -45,10 +46,10 @@ class Redactor:
         value = secret.reveal()
         if len(value) < self.SHORTEST:
             return
-        encoded = base64.b64encode(value.encode()).decode().rstrip("=")
-        for form in (value, quote(value, safe=""), encoded, repr(value)[1:-1], _json_inside(value)):
-            if len(form) >= self.SHORTEST:
-                self._needles[form] = form.encode("utf-8", "surrogatepass")
+        for form in _forms(value):
+            for written in (form, _json_inside(form)):  # The second: within a text that is itself written as JSON.
+                if len(written) >= self.SHORTEST:
+                    self._needles[written] = written.encode("utf-8", "surrogatepass")
 
     def text(self, text: str) -> str:
         """Mask a text."""
@@ -65,6 +66,22 @@ class Redactor:
                 self.count += raw.count(needle)
                 raw = raw.replace(needle, MASK.encode())
         return raw
+
+
+def _forms(value: str) -> list[str]:
+    quoted = quote(value, safe="")
+    plain = [value, quoted, quoted.replace("%2F", "/"), repr(value)[1:-1], json.dumps(value)[1:-1]]
+    return plain + _base64_forms(value.encode("utf-8", "surrogatepass"))
+
+
+def _base64_forms(raw: bytes) -> list[str]:
+    """The part of an encoding that the secret alone decides, wherever in the encoded text it begins (`user:key`)."""
+    forms: list[str] = []
+    for before, unsure in ((0, 0), (1, 2), (2, 3)):
+        known = (before + len(raw)) * 8 // 6
+        encoded = base64.b64encode(b"\0" * before + raw).decode()[unsure:known]
+        forms += [encoded, encoded.replace("+", "-").replace("/", "_")]
+    return forms
 
 
 def _json_inside(value: str) -> str:
