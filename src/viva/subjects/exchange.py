@@ -10,6 +10,7 @@ from viva.core.clock import Clock
 from viva.core.errors import SubjectError
 from viva.subjects.failure import BODY_SHOWN, status_failure, wire_failure
 from viva.subjects.json_body import read_json, readable
+from viva.subjects.reply_shape import ShapeError
 from viva.wire.client import Wire, WireStream
 from viva.wire.message import WireError, WireRequest, WireResponse
 
@@ -71,6 +72,17 @@ def body_of(response: WireResponse, doing: str, form: BodyFormat = "json") -> An
             status=response.status,
             body=readable(body, BODY_SHOWN),
         ) from error
+
+
+def shape_failure(error: ShapeError, response: WireResponse, hint: str = "") -> SubjectError:
+    """The agent's JSON is sound but holds no reply."""
+    return SubjectError(
+        f"reading the reply: {error}",
+        kind=error.kind,
+        status=response.status,
+        body=readable(response.body, BODY_SHOWN),
+        hint=hint,
+    )
 
 
 def _not_the_format(message: str, response: WireResponse) -> SubjectError:

@@ -10,7 +10,7 @@ from viva.core.data import to_json
 from viva.core.errors import SubjectError
 from viva.core.transcript import Reply
 from viva.core.usage import Usage
-from viva.subjects.exchange import body_of
+from viva.subjects.exchange import body_of, shape_failure
 from viva.subjects.http_settings import ResponseMapping, StreamMapping
 from viva.subjects.json_body import MISSING, JsonPath, read_json, readable
 from viva.subjects.reply_shape import (
@@ -63,7 +63,7 @@ class MappedReply:
         except ShapeError as error:
             # An agent that only calls tools sends null for its words.
             if error.kind != "null_content" or not calls:
-                raise _blame(error, response) from error
+                raise shape_failure(error, response, "response.text names the place of the text") from error
             text = ""
         data = self._read_data(body)
         return Reply(
@@ -109,16 +109,6 @@ def server_timing_ms(header: str) -> float | None:
         if (match := _DURATION.search(entry)) is not None and match.group(1).count(".") <= 1:
             return float(match.group(1)) if match.group(1) != "." else None
     return None
-
-
-def _blame(error: ShapeError, response: WireResponse) -> SubjectError:
-    return SubjectError(
-        f"reading the reply: {error}",
-        kind=error.kind,
-        status=response.status,
-        body=readable(response.body, 2048),
-        hint="response.text names the place of the text",
-    )
 
 
 class StreamReader:
