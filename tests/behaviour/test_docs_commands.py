@@ -1,0 +1,142 @@
+"""Every documented command works, and everything the command line takes is documented."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from viva.cli.exit_codes import ExitCode
+from viva.cli.main import COMMANDS, build_parser
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference" / "cli.md"
+BLOCK = re.compile(r"^```(?:console|bash|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
+
+
+def documents() -> list[Path]:
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def commands(document: Path, program: str) -> Iterator[str]:
+    """The commands of one program in a document's console blocks, continuation lines joined, comments taken off."""
+    for block in BLOCK.findall(document.read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            command = re.sub(r"\s+#.*", "", line.removeprefix("$ ").strip())
+            if command.startswith(program + " "):
+                yield command
+
+
+def name_of(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
+
+
+def starter(folder: Path) -> None:
+    """What `viva init` writes."""
+    viva("viva init", folder)
+
+
+def starter_run(folder: Path) -> None:
+    """A starter suite that has been run once."""
+    starter(folder)
+    suite = next(folder.glob("*.y*ml"))
+    viva(f"viva run {suite.name} --allow agent -q", folder)
+
+
+def repository(folder: Path) -> None:
+    """The repository itself, for commands that name files of it."""
+    for entry in ROOT.iterdir():
+        if entry.name not in (".git", ".venv", ".viva"):
+            (folder / entry.name).symlink_to(entry)
+
+
+PREPARED: dict[str, Callable[[Path], None]] = {
+    "README.md": lambda folder: None,
+    "docs/guide/getting-started.md": lambda folder: None,
+    "docs/reference/cli.md": starter_run,
+}
+"""What a document's reader has before its first command; the commands then run in order, in one folder."""
+
+EXPECTED: dict[str, int] = {}
+"""Exit codes of commands that are shown because they fail."""
+
+
+def viva(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    words = shlex.split(command)
+    env = {key: value for key, value in os.environ.items() if not key.startswith("VIVA_")}
+    return subprocess.run(
+        [sys.executable, "-m", "viva", *words[1:]],
+        cwd=folder,
+        env={**env, "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("document", [one for one in documents() if any(commands(one, "viva"))], ids=name_of)
+def test_every_viva_command_in_the_documents_works(document: Path, tmp_path: Path) -> None:
+    PREPARED.get(name_of(document), repository)(tmp_path)
+    for command in commands(document, "viva"):
+        ran = viva(command, tmp_path)
+        assert ran.returncode == EXPECTED.get(command, ExitCode.FINE), f"{command}\n{ran.stdout}\n{ran.stderr}"
+
+
+@pytest.mark.parametrize("document", [one for one in documents() if any(commands(one, "make"))], ids=name_of)
+def test_every_make_target_in_the_documents_exists(document: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    wanted = {word for command in commands(document, "make") for word in shlex.split(command)[1:]}
+    assert wanted <= targets
+
+
+def test_the_readme_names_the_first_two_things_to_try() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+@pytest.mark.parametrize("document", documents(), ids=name_of)
+def test_no_link_between_documents_is_dead(document: Path) -> None:
+    links = LINK.findall(document.read_text(encoding="utf-8"))
+    assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def sections() -> dict[str, str]:
+    """The reference, by command."""
+    parts = re.split(r"^## viva (\w+)$", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def options(command: str) -> Iterator[tuple[str, argparse.Action]]:
+    parser = build_parser(command)
+    (choices,) = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for action in choices.choices[command]._actions:
+        for option in action.option_strings:
+            if action.help is not argparse.SUPPRESS and option not in ("-h", "--help"):
+                yield option, action
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_documented(command: str) -> None:
+    section = sections()[command]
+    told = set(re.findall(r"`(--?[a-z][a-z-]*)", section))
+    assert {option for option, _ in options(command)} == told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_has_a_help_text(command: str) -> None:
+    assert [option for option, action in options(command) if not action.help] == []
+
+
+def test_every_exit_code_is_documented() -> None:
+    text = (ROOT / "docs" / "reference" / "exit-codes.md").read_text(encoding="utf-8")
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == {int(code) for code in ExitCode}
