@@ -192,9 +192,9 @@ class Terminal:
         except ValueError:  # The stream is closed.
             self._left.add(which)
         except OSError as error:
+            self._leave(which, stream)
             if error.errno not in _GONE:
                 raise
-            self._leave(which, stream)
 
     def _leave(self, which: Stream, stream: Any) -> None:
         # `viva list | head`: the reader has what it wanted. Python would complain again while flushing at its end.
