@@ -162,7 +162,8 @@ class CalledModel:
         if wait_s is None:
             raise given_up(error, failures) from error
         fault("models.retry")
-        if not throttled:
+        if not throttled or error.wait_s is None:
+            # Where the provider named a time, the gate keeps everyone waiting for it.
             await self._clock.sleep(wait_s)
 
     def _accounted(self, reply: ModelReply, failures: int) -> ModelReply:

@@ -20,7 +20,13 @@ from viva.core.clock import Clock
 Notice = Callable[[str], None]
 
 CUT = 0.7
-"""What a refusal leaves of the window and of the pace."""
+PACE_CUT = 0.85
+"""What a refusal leaves of the window, and of the pace that was served."""
+ENOUGH_ANSWERED = 10
+VAIN_CUTS = 3
+"""So many slower paces in a row with few answers in between show that the pace is not what the provider limits."""
+UNPACED_CALLS = 500
+"""Answers before a pace is tried again after that."""
 GROWTH_PER_CALL = 0.004
 GROWTH_PER_S = 0.03
 """How fast the pace grows back, as a share of itself: the slower of the two."""
@@ -57,6 +63,9 @@ class Gate:
         self._next_start = 0.0
         self._cut_at = 0.0
         self._refusals_in_a_row = 0
+        self._answered_since_cut = 0
+        self._vain_cuts = 0
+        self._unpaced_calls = 0
         self._timer: asyncio.Task[None] | None = None
         self._served = _Served(clock.monotonic())
 
@@ -70,13 +79,14 @@ class Gate:
 
     def succeeded(self) -> None:
         """A call was answered: open a little further."""
-        self.in_flight -= 1
-        self._refusals_in_a_row = 0
-        now = self._clock.monotonic()
-        self._served.count(now)
         # A window that is not used up says nothing about the provider, and must not grow on its own.
         if self.in_flight * 2 >= self.window and self.window < self._settings.ceiling:
             self.window += 1.0 if self._slow_start else 1.0 / self.window
+        self.in_flight -= 1
+        self._refusals_in_a_row = 0
+        self._answered_since_cut += 1
+        self._unpaced_calls -= 1
+        self._served.count(self._clock.monotonic())
         if self.pace_per_s is not None:
             self._quicken(self.pace_per_s)
         if self._waiting:
@@ -94,6 +104,7 @@ class Gate:
         if let_in_at >= self._cut_at:
             # Calls let in before the last cut only repeat the news that caused it.
             self._close_a_little(now)
+        self._refusals_in_a_row += 1
         self._hold(now, wait_s if wait_s is not None else self._cool_s())
         self.in_flight -= 1
         if self._waiting:
@@ -115,13 +126,24 @@ class Gate:
     def _close_a_little(self, now: float) -> None:
         self._cut_at = now
         self._slow_start = False
-        self._refusals_in_a_row += 1
         self.window = max(1.0, min(self.window, self.in_flight) * CUT)
-        served = self._served.per_s(now)
-        if served is not None:
-            known = served if self.pace_per_s is None else min(served, self.pace_per_s)
-            self.pace_per_s = max(SLOWEST_PER_S, known * (1 + CUT) / 2)
+        self._slow_down(self._served.per_s(now))
         self._served = _Served(now)
+        self._answered_since_cut = 0
+
+    def _slow_down(self, served_per_s: float | None) -> None:
+        """Pace below what was served, unless going slower was tried and changed nothing: then pace is not the cause."""
+        if self._answered_since_cut >= ENOUGH_ANSWERED:
+            self._vain_cuts = 0
+        elif self.pace_per_s is not None:
+            self._vain_cuts += 1
+        if self._vain_cuts >= VAIN_CUTS:
+            self.pace_per_s = None
+            self._vain_cuts = 0
+            self._unpaced_calls = UNPACED_CALLS
+        elif served_per_s is not None and self._unpaced_calls <= 0:
+            known = served_per_s if self.pace_per_s is None else min(served_per_s, self.pace_per_s)
+            self.pace_per_s = max(SLOWEST_PER_S, known * PACE_CUT)
 
     def _quicken(self, pace: float) -> None:
         pace += pace * min(GROWTH_PER_CALL, GROWTH_PER_S / pace)
@@ -129,7 +151,10 @@ class Gate:
         self.pace_per_s = None if pace > 10_000 else pace
 
     def _cool_s(self) -> float:
-        return min(LONGEST_COOL_S, FIRST_COOL_S * 2.0 ** min(10, self._refusals_in_a_row - 1))
+        """How long all wait when the provider gave no time: not for one refusal, but for each one after it longer."""
+        calls = max(1.0, self.window)
+        rounds = self._refusals_in_a_row / calls - 1.0
+        return 0.0 if rounds <= 0 else min(LONGEST_COOL_S, FIRST_COOL_S * 2.0 ** min(10.0, rounds))
 
     def _hold(self, now: float, wait_s: float) -> None:
         until = now + wait_s

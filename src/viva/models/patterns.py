@@ -48,6 +48,7 @@ class Captured:
     """The values placeholders stand for."""
 
     def __init__(self, patterns: Mapping[str, re.Pattern[str]], text: str, nonce: str, last: str) -> None:
+        self.items: list[Any] = []
         self._values: dict[str, str] = {"nonce": nonce, "last": last}
         for name, pattern in patterns.items():
             self._take(name, pattern.search(text))
@@ -61,6 +62,13 @@ class Captured:
         else:
             self._values |= {str(number): group or "" for number, group in enumerate(groups, 1)}
         self._values |= {key: value or "" for key, value in found.groupdict().items()}
+
+    def at(self, found: re.Match[str]) -> Captured:
+        """The same values with the groups of one match in front."""
+        inner = Captured({}, "", "", "")
+        inner._values = dict(self._values)
+        inner._take("", found)
+        return inner
 
     def fill(self, text: str) -> str:
         """Replace `$1`, `${name}`, `$name`; what was not captured stays as it is written."""
@@ -76,6 +84,8 @@ class Captured:
 def fill(reply: Any, captured: Captured) -> Any:
     """Fill the placeholders of a reply, wherever its texts are."""
     match reply:
+        case "$items":
+            return captured.items
         case str():
             return captured.fill(reply)
         case dict():

@@ -8,11 +8,11 @@ from viva.core.data import replace
 from viva.core.errors import ModelError
 from viva.core.limits import Retry
 
-MODEL_RETRY = Retry(attempts=6, backoff_s=0.5, factor=2.0, longest_s=30.0)
-"""Six calls at most for one answer, whoever asks: clients of other packages have their own retries switched off."""
+MODEL_RETRY = Retry(attempts=10, backoff_s=0.5, factor=2.0, longest_s=30.0)
+"""Ten calls at most for one answer, whoever asks: clients of other packages have their own retries switched off."""
 
 TIMED_OUT_ATTEMPTS = 2
-"""A call that used up its whole deadline is tried once more, not six times."""
+"""A call that used up its whole deadline is tried once more, not ten times."""
 
 
 def next_wait_s(policy: Retry, error: ModelError, failures: int) -> float | None:

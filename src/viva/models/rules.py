@@ -40,6 +40,13 @@ class When(Data, frozen=True, forbid_unknown_fields=True):
     """How many replies of the assistant the prompt already holds."""
 
 
+class ForEach(Data, frozen=True, forbid_unknown_fields=True):
+    """One item for every match of a pattern in the messages; the list of items fills `$items`."""
+
+    find: str
+    item: Any
+
+
 class Rule(Data, frozen=True, forbid_unknown_fields=True):
     """One rule: when it applies, and what it answers."""
 
@@ -56,6 +63,7 @@ class Rule(Data, frozen=True, forbid_unknown_fields=True):
     latency_ms: float = 0.0
     capture: str | dict[str, str] = ""
     """Patterns looked for in the messages; their groups fill `$1`, `$2`, … and their names fill `$name`."""
+    for_each: ForEach | None = None
     per: str = ""
     """A pattern: sequences and `times` are counted apart for each text it captures (one conversation, say)."""
     times: int | None = None
@@ -129,6 +137,7 @@ class _Ready:
         self._regex = compile_pattern(when.regex, where) if when.regex else None
         captures = {"": rule.capture} if isinstance(rule.capture, str) else rule.capture
         self._captures = {name: compile_pattern(text, where) for name, text in captures.items() if text}
+        self._each = compile_pattern(rule.for_each.find, where) if rule.for_each is not None else None
         self._per = compile_pattern(rule.per, where) if rule.per else None
         self._replies = rule.reply if isinstance(rule.reply, list) else [rule.reply]
         self._latency_s = (rule.latency_ms or latency_ms) / 1000
@@ -165,6 +174,8 @@ class _Ready:
         if rule.refuse:
             said = rule.refuse if isinstance(rule.refuse, str) else "I can't help with that."
             return Answer(text=said, refused=True, finish="refusal", latency_s=self._latency_s, usage=rule.usage)
+        if self._each is not None and rule.for_each is not None:
+            captured.items = [fill(rule.for_each.item, captured.at(found)) for found in self._each.finditer(text)]
         reply = self._replies[min(turn, len(self._replies) - 1)]
         return Answer(
             text=_written(fill(reply, captured)),
