@@ -219,11 +219,13 @@ class Registry:
         )
         if not _is_dotted_name(module) or not _is_dotted_name(attribute) or not self.allows(module):
             raise refuse
+        if any(part.startswith("__") for part in attribute.split(".")):
+            raise refuse
         found = self._load(f"{module}:{attribute}", where)
         # A module may re-export another one's functions (`logging.os.system`): the object's own home must be
-        # allowed too, and a path may not lead through another module.
-        home = getattr(found, "__module__", None) or module
-        if inspect.ismodule(found) or not self.allows(str(home)):
+        # allowed too. A method of a builtin (`NAMES.get`) names no module; its type does.
+        home = getattr(found, "__module__", None) or type(found).__module__
+        if not self.allows(str(home)):
             raise refuse
         return found
 
@@ -239,6 +241,8 @@ class Registry:
             if not hasattr(found, part):
                 raise SuiteError(f"{module!r} has no {attribute!r}", where=where)
             found = getattr(found, part)
+            if inspect.ismodule(found):
+                raise SuiteError(f"{target!r} leads into another module", kind="not_allowed", where=where)
         return found
 
     def _unknown(self, kind: str, name: str, where: str) -> SuiteError:

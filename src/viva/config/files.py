@@ -45,15 +45,24 @@ def read_bytes(path: Path, *, most_bytes: int, shown: str = "") -> bytes:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise SuiteError(f"cannot be read: {reason}", where=shown) from error
-    with os.fdopen(handle, "rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            kind = "a folder" if stat.S_ISDIR(about.st_mode) else "no ordinary file"
-            raise SuiteError(f"this is {kind}", where=shown)
-        raw = file.read(most_bytes + 1)
+    try:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            raise SuiteError(f"this is {'a folder' if stat.S_ISDIR(mode) else 'no ordinary file'}", where=shown)
+        raw = _read(handle, most_bytes + 1)
+    finally:
+        os.close(handle)
     if len(raw) > most_bytes:
         raise SuiteError(f"more than {most_bytes:,} bytes", hint="put the cases in a data set file", where=shown)
     return raw
+
+
+def _read(handle: int, most_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    while most_bytes > 0 and (piece := os.read(handle, min(most_bytes, 1_000_000))):
+        pieces.append(piece)
+        most_bytes -= len(piece)
+    return b"".join(pieces)
 
 
 def hash_bytes(raw: bytes) -> str:

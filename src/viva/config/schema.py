@@ -53,7 +53,11 @@ def suite_schema(registry: Registry | None = None) -> Schema:
     registry = registry or Registry()
     found = {kind: _plugs(registry, kind) for kind in (*_KINDS, "scorers")}
     settings = {typed for plugs in found.values() for typed, _ in plugs.values() if typed is not None}
-    types = [SuiteKeys, *_KEYS.values(), *sorted(settings, key=lambda typed: (typed.__module__, typed.__qualname__))]
+    types: list[type[Any]] = [
+        SuiteKeys,
+        *_KEYS.values(),
+        *sorted(settings, key=lambda typed: (typed.__module__, typed.__qualname__)),
+    ]
     places, definitions = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     references: dict[type, Schema] = dict(zip(types, places, strict=True))
     for name, plugs in found.items():
