@@ -14,6 +14,8 @@ from viva.core.text import shorten
 from viva.ports.kit import Kit
 
 LONGEST_LABEL = 80
+UNSCALED = "unscaled"
+"""Flags a quantity that was asked for without a target: only its raw value means something."""
 
 
 class PlainScorer(ABC):

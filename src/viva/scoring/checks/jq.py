@@ -77,7 +77,7 @@ class JqWorker:
     def _exchange(self, process: subprocess.Popen[str], request: str, timeout_s: float) -> dict[str, Any]:
         assert process.stdin is not None and process.stdout is not None
         late = threading.Event()
-        timer = threading.Timer(timeout_s, lambda: (late.set(), process.kill()))
+        timer = threading.Timer(timeout_s, _stop, (process, late))
         timer.daemon = True
         timer.start()
         try:
@@ -120,6 +120,11 @@ class JqWorker:
                     pipe.close()
                 except OSError:
                     continue
+
+
+def _stop(process: subprocess.Popen[str], late: threading.Event) -> None:
+    late.set()
+    process.kill()
 
 
 worker = JqWorker()
