@@ -10,7 +10,7 @@ from viva.core.evidence import Observation
 from viva.core.transcript import Event, Reply, ToolCall
 from viva.ports.kit import Kit
 from viva.ports.subject import Opening
-from viva.subjects.exchange import body_of
+from viva.subjects.exchange import body_of, shape_failure
 from viva.subjects.http import HttpSession, HttpSubject
 from viva.subjects.http_call import escape
 from viva.subjects.http_settings import HttpSettings, IngestCall, ObserveCall, ResponseMapping, SessionCall
@@ -82,10 +82,7 @@ class EmbabelReply:
         try:
             text = text_at(body, _CONTENT)
         except ShapeError as error:
-            shown = readable(response.body, 2048)
-            raise SubjectError(
-                f"reading the reply: {error}", kind=error.kind, status=response.status, body=shown
-            ) from error
+            raise shape_failure(error, response) from error
         events = tuple(typed_event(event) for event in _listed(body.get("events")))
         return Reply(
             text=text,
@@ -100,6 +97,7 @@ def http_settings(settings: EmbabelSettings, kit: Kit) -> HttpSettings:
     """The agent's REST contract, as settings of the http subject."""
     base = (settings.url or kit.env("VIVA_AGENT_URL") or DEFAULT_URL).rstrip("/") + "/" + settings.path.strip("/")
     key = settings.api_key or ("env:VIVA_AGENT_KEY" if kit.env("VIVA_AGENT_KEY") else "")
+    names = {"user": escape(settings.user), "chatbot": escape(settings.chatbot)}
     return HttpSettings(
         base_url=base,
         path="messages",
@@ -109,12 +107,7 @@ def http_settings(settings: EmbabelSettings, kit: Kit) -> HttpSettings:
         api_key=key,
         api_key_header=settings.api_key_header,
         response=ResponseMapping(text="message.content"),
-        session=SessionCall(
-            path="sessions",
-            method="PUT",
-            body={"user": escape(settings.user), "chatbot": escape(settings.chatbot)},
-            id="sessionId",
-        ),
+        session=SessionCall(path="sessions", method="PUT", body=names, id="sessionId"),
         observe=ObserveCall(path="objectContexts/{session}"),
         ingest=settings.ingest,
         timeout_s=settings.timeout_s,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import msgspec
+
 from viva.core.data import Data
 
+DEFAULT_BODY = {"message": "{message}", "session": "{session}", "data": "{data}", "model": "{model}"}
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
@@ -37,7 +40,7 @@ class ObserveCall(Call, frozen=True, forbid_unknown_fields=True):
 class IngestCall(Call, frozen=True, forbid_unknown_fields=True):
     """The call that hands the agent a text to remember, as `{text}`."""
 
-    body: Any = {"text": "{text}"}
+    body: Any = msgspec.field(default_factory=lambda: {"text": "{text}"})
 
 
 class CloseCall(Call, frozen=True, forbid_unknown_fields=True):
@@ -79,7 +82,8 @@ class HttpSettings(Data, frozen=True, forbid_unknown_fields=True):
     method: Method = "POST"
     headers: dict[str, str] = {}
     """Sent with every call; `env:NAME` as a value reads a secret."""
-    body: Any = {"message": "{message}", "session": "{session}", "data": "{data}", "model": "{model}"}
+    body: Any = msgspec.field(default_factory=lambda: dict(DEFAULT_BODY))
+    """A template; by default message, session, data and model, each where it has a value."""
     api_key: str = ""
     """`env:NAME`."""
     api_key_header: str = "Authorization"
