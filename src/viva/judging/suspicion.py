@@ -29,6 +29,7 @@ _PATTERNS: dict[str, str] = {
     "judge": (
         r"\b(?:dear|attention|hey|hello|note (?:to|for)|message (?:to|for))\s+(?:the\s+)?"
         r"(?:judge|grader|evaluator|examiner|assessor|reviewer)\b"
+        r"|\b(?:the|head|chief) (?:grader|evaluator|examiner|assessor)\b|\bthe rubric\b|\b(?:not_met|cannot_tell)\b"
         r"|\byou are (?:now|no longer)\b|\bnew (?:instructions?|task|rules?)\b|\bas the (?:judge|grader|evaluator)\b"
         r"|\bcriteri(?:on is|a are) (?:fully |clearly |all |hereby )*(?:met|satisfied)\b"
     ),
@@ -52,7 +53,20 @@ _KEYWORDS: dict[str, tuple[str, ...]] = {
     "verdict": ("grade", "verdict", "score", "rating", "answer", "judg", "met", "satisfied", "pass"),
     "role": ("<|", "im_start", "<sys", "<ass", "<user", "inst]", "sys]", "system", "assistant", "developer", "<<"),
     "fence": ("<", "[", "end of", ">>>"),
-    "judge": ("judge", "grader", "evaluator", "examiner", "assessor", "reviewer", "you are n", "new ", "criteri"),
+    "judge": (
+        "judge",
+        "grader",
+        "evaluator",
+        "examiner",
+        "assessor",
+        "reviewer",
+        "you are n",
+        "new ",
+        "criteri",
+        "rubric",
+        "not_met",
+        "cannot_tell",
+    ),
 }
 """Without one of these a pattern cannot match; looking for a word is far cheaper than trying a pattern."""
 _COMPILED = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}

@@ -1,4 +1,4 @@
-"""Measures on claims: how far the facts of a reply agree with the expected answer, and whether it is the same answer."""
+"""Measures on claims: how far a reply states the facts of the expected answer, and whether it is the same answer."""
 
 from __future__ import annotations
 
