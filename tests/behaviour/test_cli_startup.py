@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+
 from viva.cli.main import COMMANDS
 from viva.registry import EXTRAS
 

@@ -37,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _look(args: argparse.Namespace) -> list[Finding]:
+    from viva.app.project import open_project
     from viva.cli import findings
-    from viva.cli.project import open_project
 
-    project = open_project(args)
+    project = open_project(args.allow, args.allow_env, args.store)
     found = [*findings.versions(), *findings.extras(), findings.store(project.store), *findings.keys(project)]
     suite, problem = findings.suite(args.suite, project)
     found += problem

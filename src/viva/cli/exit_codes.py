@@ -13,11 +13,13 @@ class ExitCode(IntEnum):
     BELOW_THRESHOLD = 1
     """Everything ran, but a threshold of the run, or --fail-under, does not hold."""
     CONFIGURATION = 2
-    """Nothing was examined: the command line, a suite, the machine or the store is not as it must be."""
+    """The command line, a suite, the machine or the store is not as it must be."""
     TRIAL_ERRORS = 3
     """Some trials ended in an error, or the run stopped early; their scores are missing, not zero."""
     BUG = 70
     """viva itself failed."""
+    HUNG_UP = 129
+    """Stopped because the terminal was closed (SIGHUP); the run can be resumed."""
     INTERRUPTED = 130
     """Stopped by Ctrl-C; the run can be resumed."""
     TERMINATED = 143

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from viva.cli.project import Project
+from viva.app.project import Project
 from viva.config.load import load_suite
 from viva.core.errors import VivaError
 from viva.core.ref import Ref
@@ -57,9 +57,8 @@ def extras() -> Iterator[Finding]:
         yield Finding(f"extra {extra}", "ok" if version else "missing", f"{module} {version or 'not installed'}", hint)
 
 
-def store(place: Path | str) -> Finding:
+def store(path: Path) -> Finding:
     """Whether runs can be kept, without leaving anything behind."""
-    path = Path(place)
     folder = path.absolute().parent
     while not folder.exists():
         folder = folder.parent
@@ -85,7 +84,7 @@ def suite(file: str | None, project: Project) -> tuple[Suite | None, list[Findin
     if file is None:
         return None, []
     try:
-        read = load_suite(file, registry=project.registry(), allow_env=project.environment.allow)
+        read = load_suite(file, registry=project.registry, allow_env=project.environment.allow)
     except VivaError as error:
         return None, [Finding(f"suite {file}", "broken", str(error))]
     return read, [Finding(f"suite {file}", "ok", f"{read.name}, {len(read.cases):,} cases")]
@@ -102,7 +101,7 @@ def settings(args: argparse.Namespace, project: Project, suite: Suite | None) ->
             "settings": getattr(project.settings, role),
         }
         yield _role(role, next(((name, who) for who, name in said.items() if name), None), project)
-    for module in project.allow:
+    for module in (*project.settings.allow, *args.allow):
         yield Finding(f"allow {module}", "ok", "suites may import it")
     for name in project.environment.allow:
         yield Finding(f"allow-env {name}", "ok", "suites may read it")

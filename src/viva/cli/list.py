@@ -28,11 +28,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _list(args: argparse.Namespace) -> int:
-    from viva.cli.project import open_project
+    from viva.app.project import open_project
     from viva.core.data import to_plain
     from viva.store.sqlite import SqliteStore
 
-    store = await SqliteStore.open(open_project(args).store, read_only=True)
+    store = await SqliteStore.open(open_project((), (), args.store).store, read_only=True)
     try:
         runs = (await store.runs(args.suite))[: args.limit]
         tallies = [await store.tally(one.id) for one in runs]

@@ -59,10 +59,10 @@ async def read_outcome(
     )
 
 
-def print_run(outcome: RunOutcome, *, as_json: bool = False, quiet: bool = False) -> None:
+def print_run(outcome: RunOutcome, *, as_json: bool = False, quiet: bool = False, code: int | None = None) -> None:
     """Show a run: JSON, one line, or tables."""
     if as_json:
-        terminal.json(outcome_data(outcome))
+        terminal.json(outcome_data(outcome, outcome.code if code is None else code))
     elif quiet:
         terminal.out(one_line_result(outcome))
     else:
@@ -71,12 +71,12 @@ def print_run(outcome: RunOutcome, *, as_json: bool = False, quiet: bool = False
         show_run(outcome.run, outcome.summary, outcome.thresholds)
 
 
-def outcome_data(outcome: RunOutcome) -> dict[str, Any]:
+def outcome_data(outcome: RunOutcome, code: int) -> dict[str, Any]:
     """A run as plain data, for `--json`."""
     summary = outcome.summary
     return {
         "run": to_plain(outcome.run),
-        "exit_code": int(outcome.code),
+        "exit_code": int(code),
         "outcomes": _with_rates(summary.outcomes),
         **{key: value for key, value in explicit(summary).items() if key != "outcomes"},
         "thresholds": [

@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_trust
 from viva.cli.terminal import terminal
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.add_argument("-o", "--output", metavar="FILE", help="write it to a file instead of stdout")
-    add_trust(parser)
+    parser.add_argument(
+        "--allow", metavar="MODULE", action="append", default=[], help="a module suites may import (repeatable)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -20,10 +21,10 @@ def run(args: argparse.Namespace) -> int:
     import json
     from pathlib import Path
 
-    from viva.cli.project import open_project
+    from viva.app.project import open_project
     from viva.config.schema import suite_schema
 
-    schema = suite_schema(open_project(args).registry())
+    schema = suite_schema(open_project(args.allow, (), None).registry)
     if args.output is None:
         terminal.json(schema)
     else:

@@ -33,10 +33,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _show(args: argparse.Namespace) -> int:
-    from viva.cli.project import open_project
+    from viva.app.project import open_project
     from viva.store.sqlite import SqliteStore
 
-    store = await SqliteStore.open(open_project(args).store, read_only=True)
+    store = await SqliteStore.open(open_project((), (), args.store).store, read_only=True)
     try:
         found = await store.run(args.id)
         if args.trial is not None:

@@ -10,7 +10,7 @@ from viva.cli.options import add_trust
 from viva.cli.terminal import Styled, terminal
 
 if TYPE_CHECKING:
-    from viva.cli.project import Project
+    from viva.app.project import Project
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check every file, and say of each whether it is fine."""
-    from viva.cli.project import open_project
+    from viva.app.project import open_project
 
-    project = open_project(args)
+    project = open_project(args.allow, args.allow_env, None)
     found = [_check(file, project, args.lenient) for file in args.files]
     if args.json:
         terminal.json(found)
@@ -44,7 +44,7 @@ def _check(file: str, project: Project, lenient: bool) -> dict[str, Any]:
     try:
         suite = load_suite(
             file,
-            registry=project.registry(),
+            registry=project.registry,
             lenient=lenient,
             allow_env=project.environment.allow,
             warn=warnings.append,

@@ -1,0 +1,39 @@
+"""`viva resume RUN`: do exactly what an interrupted run still lacks."""
+
+from __future__ import annotations
+
+import argparse
+
+from viva.cli.options import add_ceilings, add_fail_under, add_output, add_store, add_trust
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.add_argument("id", metavar="RUN", help="a run's id, the beginning of one, or `latest`")
+    add_ceilings(parser)
+    add_fail_under(parser)
+    add_trust(parser)
+    add_store(parser)
+    add_output(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Go on with a run."""
+    from viva.app import RunSpec, resume, run_blocking
+    from viva.cli.examined import limits_of, tell
+    from viva.cli.progress import Progress
+
+    progress = Progress(quiet=args.quiet, verbose=args.verbose)
+    spec = RunSpec(
+        suite="",
+        concurrency=args.concurrency,
+        limits=limits_of(args),
+        store=args.store,
+        allow=tuple(args.allow),
+        allow_env=tuple(args.allow_env),
+        cache=not args.no_cache,
+        on_notice=progress,
+    )
+    with progress.watching():
+        view = run_blocking(lambda: resume(args.id, spec), spec.stopper)
+    return tell(view, args)
