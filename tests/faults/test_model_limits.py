@@ -11,13 +11,13 @@ import pytest
 from virtual_time import VirtualClock, run_virtual
 
 from viva.core.errors import ModelError
+from viva.core.usage import Usage
 from viva.models.call import CalledModel, gate_for
 from viva.models.catalogue import build_model
 from viva.models.failures import failure
 from viva.models.gate import Gate
 from viva.models.retry import MODEL_RETRY
 from viva.models.rules import Answer, Prompt
-from viva.core.usage import Usage
 from viva.ports.model import ChatMessage, ModelReply, ModelRequest
 from viva.testing.clock import FakeClock
 from viva.testing.kit import FakeKit
@@ -115,7 +115,10 @@ async def test_a_wait_of_hours_pauses_the_run_and_says_so() -> None:
         (429, b'{"error": {"message": "You exceeded your current quota, check your plan", "type": "x"}}'),
         (429, b'{"error": {"message": "limit", "code": "billing_hard_limit_reached"}}'),
         (402, b'{"error": {"message": "Insufficient credits", "code": 402}}'),
-        (400, b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}'),
+        (
+            400,
+            b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}',
+        ),
         (403, b'{"error": {"code": "insufficient_quota", "message": "no"}}'),
     ],
 )
@@ -161,7 +164,9 @@ async def test_queued_calls_are_not_sent_once_the_key_is_known_to_be_wrong() -> 
 
 
 @pytest.mark.parametrize("attempts", [1, 3])
-@pytest.mark.parametrize("answer", [throttled(), Answer(status=500, body=b"oops"), Answer(fault="reset"), Answer(fault="malformed")])
+@pytest.mark.parametrize(
+    "answer", [throttled(), Answer(status=500, body=b"oops"), Answer(fault="reset"), Answer(fault="malformed")]
+)
 async def test_the_provider_sees_no_more_than_the_configured_attempts(attempts: int, answer: Answer) -> None:
     clock = FakeClock(BEGIN)
     async with ModelServer(lambda _: answer) as server:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from viva.core.data import replace
 from viva.core.errors import SetupError
 from viva.models.chat_wire import ChatWire
 from viva.models.gate import GateSettings
@@ -47,7 +49,7 @@ class LocalModel:
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Try once."""
         http = self._http or await self._start()
-        return await http.complete(request)
+        return replace(await http.complete(request), model=self.name)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[str]:
         """Try once, piece by piece."""
@@ -79,8 +81,11 @@ class LocalModel:
         params.hostnames = ["127.0.0.1"]
         params.n_ctx = CONTEXT_TOKENS * PARALLEL
         params.n_parallel = PARALLEL
+        # Its threads wait for each other by spinning: as many as there are cores crawl when anything else runs.
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 2) // 2)
         params.verbosity = -1
         params.ui = False
+        params.warmup = False
         try:
             return self._xllamacpp.Server(params)
         except (RuntimeError, ValueError) as error:

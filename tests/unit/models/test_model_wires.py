@@ -29,7 +29,12 @@ FORMATS = ["openai", "anthropic"]
 
 def model_at(server: ModelServer, form: str, clock: FakeClock | None = None, **options: Any):
     base = server.url.removesuffix("/v1")
-    env = {"ANTHROPIC_BASE_URL": base, "ANTHROPIC_API_KEY": "sk-ant-key", "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-key"}
+    env = {
+        "ANTHROPIC_BASE_URL": base,
+        "ANTHROPIC_API_KEY": "sk-ant-key",
+        "OPENAI_BASE_URL": server.url,
+        "OPENAI_API_KEY": "sk-key",
+    }
     name = "openai/m-1" if form == "openai" else "anthropic/m-1"
     return build_model(name, FakeKit(env=env, clock=clock or FakeClock()), **options)
 
@@ -116,7 +121,9 @@ async def test_a_parameter_the_model_refuses_is_left_out_and_not_sent_again(form
 
         def answer(_: Prompt) -> Answer:
             if "temperature" in sent(server):
-                said = {"error": {"message": "Unsupported value: 'temperature' does not support 0", "param": "temperature"}}
+                said = {
+                    "error": {"message": "Unsupported value: 'temperature' does not support 0", "param": "temperature"}
+                }
                 return Answer(status=400, body=msgspec.json.encode(said))
             return Answer(text="fine")
 
@@ -225,7 +232,18 @@ async def test_the_deadline_is_for_the_whole_call(fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{}", b"[]", b"null", b'{"choices": []}', b'{"choices": [{}]}', b"<html>", b'{"choices": [{"message": 3}]}', b"\xff\xfe"]
+    "body",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b'{"choices": []}',
+        b'{"choices": [{}]}',
+        b"<html>",
+        b'{"choices": [{"message": 3}]}',
+        b"\xff\xfe",
+    ],
 )
 async def test_a_200_that_is_no_completion_is_an_error(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viva.testing.model_server.reply_body", lambda asked, answer: body)
@@ -275,7 +293,11 @@ async def test_azure_is_called_at_its_deployment_with_its_version() -> None:
     [
         ("google/gemini", {"GEMINI_API_KEY": "g-key", "GEMINI_BASE_URL": "{}/openai"}, "/openai/chat/completions"),
         ("huggingface/o/m", {"HF_TOKEN": "hf-key", "HF_BASE_URL": "{}/v1"}, "/v1/chat/completions"),
-        ("openrouter/o/m", {"OPENROUTER_API_KEY": "or-key", "OPENROUTER_BASE_URL": "{}/api/v1"}, "/api/v1/chat/completions"),
+        (
+            "openrouter/o/m",
+            {"OPENROUTER_API_KEY": "or-key", "OPENROUTER_BASE_URL": "{}/api/v1"},
+            "/api/v1/chat/completions",
+        ),
         ("ollama/llama3:8b", {"OLLAMA_HOST": "{}"}, "/v1/chat/completions"),
     ],
 )

@@ -45,7 +45,8 @@ def test_every_form_of_the_wait_is_understood(headers: dict[str, str], seconds: 
 
 
 @pytest.mark.parametrize(
-    "value", ["", "soon", "nan", "inf", "1e300", "7 apples", "1m30", "s", "9" * 400, "-", "\x00", "99999-99-99T00:00:00Z"]
+    "value",
+    ["", "soon", "nan", "inf", "1e300", "7 apples", "1m30", "s", "9" * 400, "-", "\x00", "99999-99-99T00:00:00Z"],
 )
 def test_what_is_no_time_is_no_wait(value: str) -> None:
     assert retry_after_s({"retry-after": value}, NOW) is None
