@@ -1,0 +1,135 @@
+"""What is about to be run: the suite with the caller's changes, and the record of it that a run keeps."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from viva.app.hashes import hash_parts
+from viva.app.project import Project
+from viva.app.spec import RunSpec
+from viva.app.workshop import own_ref
+from viva.config.files import resolve
+from viva.config.load import load_suite
+from viva.config.settings import choose_roles
+from viva.core.case import Case
+from viva.core.data import content_hash, replace
+from viva.core.errors import SuiteError
+from viva.core.ref import Ref
+from viva.core.run import Run
+from viva.core.suite import Roles, Suite
+from viva.engine.events import Warned
+from viva.engine.plan import count_trials, select
+from viva.version import __version__
+
+FILES = ("scripted:", "local/")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A suite made ready: cases chosen, roles cast, parts hashed."""
+
+    run: Run
+    cases: tuple[Case, ...]
+    templates: dict[str, str]
+    own_subject: Any = None
+
+
+def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
+    """Load the suite and apply what the caller says. Raises SuiteError or SetupError."""
+    suite = spec.suite if isinstance(spec.suite, Suite) else _load(spec, project)
+    cases = select(suite.cases, spec.match, spec.tags, spec.limit)
+    if spec.repeats is not None:
+        cases = tuple(replace(case, repeats=spec.repeats) for case in cases)
+    _refuse_doubles(cases)
+    subject = _subject(spec, suite)
+    roles, trusted = _cast(spec, suite, project)
+    templates = read_templates(suite)
+    hashes = hash_parts(cases, subject, roles, project.registry, templates.values())
+    run = Run(
+        id=run_id(now),
+        suite=suite.name,
+        suite_hash=content_hash(hashes),
+        hashes=hashes,
+        planned=count_trials(cases),
+        created_at=now.isoformat(),
+        subject=subject,
+        roles=roles,
+        sources=suite.sources,
+        thresholds=suite.thresholds,
+        limits=spec.limits or suite.limits,
+        concurrency=spec.concurrency or suite.concurrency,
+        seed=suite.seed,
+        folder=suite.folder,
+        format=suite.format,
+        viva_version=__version__,
+        filters=spec.filters,
+        tags={"trusted_roles": " ".join(sorted(trusted))} if trusted else {},
+    )
+    return Intent(run, cases, templates, None if isinstance(spec.subject, Ref) else spec.subject)
+
+
+def run_id(now: datetime) -> str:
+    """A name that sorts by time and is never given twice."""
+    return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def read_templates(suite: Suite) -> dict[str, str]:
+    """The texts of templates the suite replaced: `metadata.templates` names their files."""
+    named = suite.metadata.get("templates", {})
+    folder = Path(suite.folder) if suite.folder else None
+    return {name: resolve(folder, str(file)).read_text(encoding="utf-8") for name, file in dict(named).items()}
+
+
+def _load(spec: RunSpec, project: Project) -> Suite:
+    def warn(text: str) -> None:
+        if spec.on_notice is not None:
+            spec.on_notice(Warned(text))
+
+    path = Path(str(spec.suite))
+    allow_env = project.environment.allow
+    return load_suite(path, registry=project.registry, lenient=spec.lenient, allow_env=allow_env, warn=warn)
+
+
+def _subject(spec: RunSpec, suite: Suite) -> Ref:
+    if spec.subject is not None:
+        return own_ref(spec.subject)
+    if suite.subject is None:
+        hint = "add `subject:` to the suite, or pass one: viva.run(suite, subject=my_agent)"
+        raise SuiteError(f"the suite {suite.name!r} names no subject", hint=hint)
+    return suite.subject
+
+
+def _cast(spec: RunSpec, suite: Suite, project: Project) -> tuple[Roles, set[str]]:
+    """Who plays which part, and which of them the user named (their files may lie anywhere)."""
+    roles = choose_roles(spec.roles, suite.roles, project.environment, project.settings)
+    changes: dict[str, str] = {}
+    trusted = set()
+    for role in ("model", "user", "judge"):
+        name = getattr(roles, role)
+        if name is not None and (getattr(spec.roles, role) is not None or getattr(suite.roles, role) is None):
+            trusted.add(role)
+            changes[role] = _absolute(name)
+    return replace(roles, **changes), trusted
+
+
+def _absolute(name: str) -> str:
+    """A file the user named is meant from where the user is; a run may be resumed from elsewhere."""
+    for prefix in FILES:
+        path = name.removeprefix(prefix)
+        if name.startswith(prefix) and Path(path).expanduser().exists():
+            return prefix + str(Path(path).expanduser().absolute())
+    return name
+
+
+def _refuse_doubles(cases: tuple[Case, ...]) -> None:
+    seen: set[str] = set()
+    for case in cases:
+        if case.id in seen:
+            raise SuiteError(
+                f"two cases are called {case.id!r}", hint="give each case an id of its own", where=case.where
+            )
+        seen.add(case.id)
