@@ -117,7 +117,7 @@ async def test_a_wait_of_hours_pauses_the_run_and_says_so() -> None:
         (402, b'{"error": {"message": "Insufficient credits", "code": 402}}'),
         (
             400,
-            b'{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}',
+            b'{"type": "error", "error": {"type": "invalid", "message": "Your credit balance is too low"}}',
         ),
         (403, b'{"error": {"code": "insufficient_quota", "message": "no"}}'),
     ],

@@ -22,10 +22,20 @@ from viva.testing.model_server import ModelServer
 ASK = ModelRequest(messages=(ChatMessage(role="user", text="hello"),))
 
 SHAPES = [
-    "sk-{}plain", "sk-proj-{}-_dash", "{}/slash+plus==", "{}%percent", "{} space", "p@ss:{}word", 'quo"te{}', "back\\slash{}",
-    "{}&a=b", "hf_{}",
-]  # fmt: skip
+    "sk-{}plain",
+    "sk-proj-{}-_dash",
+    "{}/slash+plus==",
+    "{}%percent",
+    "{} space",
+    "p@ss:{}word",
+    'quo"te{}',
+    "back\\slash{}",
+    "{}&a=b",
+    "hf_{}",
+]
 SENTINELS = [shape.format(f"SENTINEL{n:02d}") for n in range(4) for shape in SHAPES]
+KEYS = ["ANTHROPIC_API_KEY", "AZURE_OPENAI_KEY", "GEMINI_API_KEY", "HF_TOKEN", "OPENROUTER_API_KEY"]
+ADDRESSES = ["ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GEMINI_BASE_URL", "HF_BASE_URL", "OPENROUTER_BASE_URL"]
 ENCODINGS = {
     "raw": lambda s: s,
     "url": lambda s: quote(s, safe=""),
@@ -109,8 +119,9 @@ async def test_an_unreachable_address_is_named_without_its_password() -> None:
 
 
 def test_a_wrong_address_is_shown_without_its_password() -> None:
+    name = "openai/m@http://user:pw-SENTINEL-wrong@/v1"
     with pytest.raises(SetupError) as caught:
-        build_model("openai/m@http://user:pw-SENTINEL-wrong@/v1", FakeKit())
+        build_model(name, FakeKit())
     assert "SENTINEL" not in everything_said(caught.value)
 
 
@@ -142,13 +153,7 @@ async def test_every_provider_learns_its_key_as_a_secret(provider: str) -> None:
     body = msgspec.json.encode({"error": {"message": f"bad key {key}"}})
     async with ModelServer(lambda _: Answer(status=403, body=body)) as server:
         base = server.url.removesuffix("/v1")
-        env = dict.fromkeys(
-            ("ANTHROPIC_API_KEY", "AZURE_OPENAI_KEY", "GEMINI_API_KEY", "HF_TOKEN", "OPENROUTER_API_KEY"), key
-        )
-        env |= dict.fromkeys(
-            ("ANTHROPIC_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GEMINI_BASE_URL", "HF_BASE_URL", "OPENROUTER_BASE_URL"),
-            base,
-        )
+        env = dict.fromkeys(KEYS, key) | dict.fromkeys(ADDRESSES, base)
         said = await failing(build_model(provider, FakeKit(env=env, clock=FakeClock())))
         assert any(key in value for value in server.seen[-1].headers.values())
     assert "SENTINEL" not in said
