@@ -8,7 +8,7 @@ from typing import Protocol
 
 from viva.config.context import Context, Document, Warn
 from viva.config.files import hash_file, read_bytes, resolve
-from viva.config.formats import native
+from viva.config.formats import embabel, native
 from viva.config.tree import Node, describe
 from viva.config.yaml import MOST_BYTES, read_yaml
 from viva.core.errors import SuiteError
@@ -31,7 +31,7 @@ class Format(Protocol):
         ...
 
 
-FORMATS: list[Format] = [native]
+FORMATS: list[Format] = [native, embabel]
 """The first that recognises a document reads it."""
 
 
