@@ -59,9 +59,9 @@ def parse_name(name: str) -> Named:
     return Named(provider, model, "http" + url if at else "")
 
 
-def resolve(name: str | None, role: str, env: Env, *, suite: str | None = None) -> str:
-    """The model that plays a role: as named, else VIVA_JUDGE (VIVA_USER, …), else the suite's, else by key."""
-    chosen = name or env(f"VIVA_{role.upper()}") or suite
+def resolve(name: str | None, role: str, env: Env) -> str:
+    """The model that plays a role: as named by flag or suite, else VIVA_JUDGE (VIVA_USER, …), else by the key found."""
+    chosen = name or env(f"VIVA_{role.upper()}")
     if chosen:
         return chosen
     for keys, default in DEFAULTS:

@@ -49,11 +49,10 @@ def test_an_unknown_provider_is_answered_with_the_nearest() -> None:
         build_model("opnai/x", FakeKit())
 
 
-def test_a_role_is_played_by_flag_then_environment_then_suite_then_key() -> None:
+def test_a_role_is_played_by_whom_is_named_then_by_the_environment_then_by_key() -> None:
     env = {"VIVA_JUDGE": "local/smollm2", "OPENAI_API_KEY": "k"}
-    assert resolve("a/b", "judge", env.get, suite="c/d") == "a/b"
-    assert resolve(None, "judge", env.get, suite="c/d") == "local/smollm2"
-    assert resolve(None, "user", env.get, suite="c/d") == "c/d"
+    assert resolve("a/b", "judge", env.get) == "a/b"
+    assert resolve(None, "judge", env.get) == "local/smollm2"
     assert resolve(None, "user", env.get) == "openai/gpt-5.4-mini"
 
 
