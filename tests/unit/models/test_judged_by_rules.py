@@ -20,16 +20,16 @@ from viva.testing.kit import FakeKit
 from viva.testing.model_server import ModelServer
 
 SCRIPTED = """
+- when: {contains: '"verdicts"'}
+  capture: '"id": "(\\w+)"'
+  for_each: {find: '(?m)^(\\d+)\\. ', item: {criterion: $1, reason: It does., answer: met}}
+  reply: {id: $1, verdicts: $items}
 - when: {contains: '"Names Paris"', regex: '"role":"assistant".*Paris'}
   capture: '"id": "(\\w+)"'
   reply: {id: $1, reason: The reply names Paris., answer: met}
 - when: {contains: 'Criterion:'}
   capture: '"id": "(\\w+)"'
   reply: {id: $1, reason: Nothing in the reply says so., answer: not_met}
-- when: {contains: '"verdicts"'}
-  capture: '"id": "(\\w+)"'
-  for_each: {find: '(?m)^(\\d+)\\. ', item: {criterion: $1, reason: It does., answer: met}}
-  reply: {id: $1, verdicts: $items}
 """
 CRITERIA = (Criterion(id="paris", text="Names Paris"), Criterion(id="rude", text="Is rude", pitfall=True))
 
