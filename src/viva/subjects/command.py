@@ -31,6 +31,7 @@ from viva.subjects.template import as_text, split_placeholders
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL", "SYSTEMROOT")
 """What of our environment every program needs; everything else, keys above all, stays here."""
 TAIL_BYTES = 8192
+POLL_S = 0.05
 GRACE_S = 0.5
 """Between asking a group to end and killing it; and for output to arrive after the program ended."""
 
@@ -205,9 +206,10 @@ class Process:
         reading = asyncio.gather(
             self._read_out(process.stdout), self._drain_err(process.stderr), _feed(process.stdin, stdin)
         )
-        waiting = asyncio.ensure_future(process.wait())
         try:
-            await asyncio.wait((reading, waiting), return_when=asyncio.FIRST_COMPLETED)
+            while process.returncode is None and not reading.done():
+                # Not process.wait(): it also waits for everyone who holds the program's pipes.
+                await asyncio.wait((reading,), timeout=POLL_S)
             # When the program ended but something still holds its pipes, output is under way, or a child was left
             # behind: that is given a moment, then killed, then ignored.
             if not reading.done():
@@ -217,11 +219,10 @@ class Process:
                 await asyncio.wait((reading,), timeout=GRACE_S)
             if reading.done():
                 await reading
-            await waiting
+                await process.wait()
         finally:
             reading.cancel()
-            waiting.cancel()
-            await asyncio.gather(reading, waiting, return_exceptions=True)
+            await asyncio.gather(reading, return_exceptions=True)
 
     async def _read_out(self, stream: asyncio.StreamReader) -> None:
         while piece := await stream.read(65_536):
@@ -251,10 +252,10 @@ async def _end_group(process: asyncio.subprocess.Process) -> None:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), GRACE_S)
     signal_group(process.pid, signal.SIGKILL)
-    await process.wait()
     transport = getattr(process, "_transport", None)
     if transport is not None:
-        transport.close()
+        transport.close()  # A child that left the group may hold the pipes for ever; we do not.
+    await process.wait()
 
 
 def signal_group(group: int, number: int) -> None:
