@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
 from viva.core.errors import StoreError
+from viva.store.failure import may_write
 from viva.store.locking import patiently
 from viva.store.migrate import check, migrate, migrations
 
@@ -60,11 +60,7 @@ def _look_only_mode(path: Path) -> str:
     # alone is the whole truth.
     wal = Path(f"{path}-wal")
     waiting = wal.exists() and wal.stat().st_size > 0
-    return "ro" if waiting or _writable(path.parent) else "ro&immutable=1"
-
-
-def _writable(folder: Path) -> bool:
-    return os.access(folder, os.W_OK) and not os.statvfs(folder).f_flag & os.ST_RDONLY
+    return "ro" if waiting or may_write(path.parent) else "ro&immutable=1"
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

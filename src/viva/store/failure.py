@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -77,10 +78,19 @@ def explain(cause: BaseException, path: Path, doing: str, needed_bytes: int = 0)
 
 
 def _look_closer(kind: str, path: Path) -> str:
-    """SQLite says "I/O error" of a full disk, and "cannot open" of a missing folder."""
+    """SQLite says "I/O error" of a full disk, and "cannot open" of a missing or read-only folder."""
     if not path.parent.is_dir():
         return "vanished"
+    if kind == "cannot_open" and not may_write(path.parent):
+        return "read_only"
     return "disk_full" if kind == "io_error" and _free_bytes(path) < _FEW_BYTES else kind
+
+
+def may_write(folder: Path) -> bool:
+    """Whether files can be made in a folder, as far as can be told without trying."""
+    if not os.access(folder, os.W_OK):
+        return False
+    return not (hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def _free_bytes(path: Path) -> int:
