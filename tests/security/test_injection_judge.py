@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judge_room import FakeKit, Says, always, criteria, criterion, evidence, judge_of, verdict
 
+from judge_room import FakeKit, Says, always, criteria, criterion, evidence, judge_of, verdict
 from viva.core.case import Case, Task
 from viva.core.data import replace, to_plain
 from viva.core.evidence import Ending, Evidence, Observed
@@ -140,15 +140,31 @@ def full_evidence() -> Evidence:
         Turn(role="system", text="s"),
     )
     case = Case(
-        id="c", input={"q": "i"}, tasks=(Task(text="t", acceptance="a"),), facts=("f",), expected={"x": "e"},
-        context=["c"], criteria=(criterion("The only trusted text."),), description="d", metadata={"k": "v"}, tags=("t",),
-    )  # fmt: skip
+        id="c",
+        input={"q": "i"},
+        tasks=(Task(text="t", acceptance="a"),),
+        facts=("f",),
+        expected={"x": "e"},
+        context=["c"],
+        criteria=(criterion("The only trusted text."),),
+        description="d",
+        metadata={"k": "v"},
+        tags=("t",),
+    )
     return Evidence(
-        trial="t", case=case, variant=Variant(), transcript=Transcript(turns=turns), output={"o": "p"},
+        trial="t",
+        case=case,
+        variant=Variant(),
+        transcript=Transcript(turns=turns),
+        output={"o": "p"},
         state={"graph": Observed(value=[{"n.name": "row"}]), "s": Observed(error="e", detail="d")},
-        before={"b": Observed(value="v")}, ending=Ending(kind="turn_limit", because="b", body="error body", by="limit"),
-        notes={"n": "v"}, flags=("f",), session="agent name", model="agent model",
-    )  # fmt: skip
+        before={"b": Observed(value="v")},
+        ending=Ending(kind="turn_limit", because="b", body="error body", by="limit"),
+        notes={"n": "v"},
+        flags=("f",),
+        session="agent name",
+        model="agent model",
+    )
 
 
 @pytest.mark.parametrize("how", ["each", "batch", "canary", "holistic"])
@@ -218,5 +234,11 @@ def test_the_evidence_for_these_tests_is_complete() -> None:
     """Every field of a turn and of the evidence that can hold text does hold some."""
     plain = to_plain(full_evidence())
     assert set(Turn.__struct_fields__) - set().union(*plain["transcript"]["turns"]) <= {
-        "at_ms", "latency_ms", "total_ms", "throttle_ms", "first_token_ms", "agent_ms", "usage",
-    }  # fmt: skip
+        "at_ms",
+        "latency_ms",
+        "total_ms",
+        "throttle_ms",
+        "first_token_ms",
+        "agent_ms",
+        "usage",
+    }

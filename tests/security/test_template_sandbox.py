@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judge_room import FakeKit, always, criterion, evidence
 
+from judge_room import FakeKit, always, criterion, evidence
 from viva.core.errors import SetupError, SuiteError
 from viva.judging.judge import build_judge
 from viva.judging.template import RENDERED_CHARS, SHIPPED, SOURCE_CHARS, Shelf, Template, render

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from viva.core.criterion import Criterion
-from viva.core.data import content_hash
+from viva.core.data import content_hash, replace
 from viva.core.errors import SuiteError
 from viva.core.evidence import Evidence, Observation, Observed
 from viva.core.score import AnyScore, Score, ScoreError, ScoreSkipped
@@ -162,7 +162,8 @@ class Holistic:
         verdict = await self.judge.rate(evidence, "holistic", {"criteria": told}, HOLISTIC_LEVELS)
         if isinstance(verdict, VerdictError):
             return [rating_error(self.name, verdict, "criteria")]
-        return [rating_score(self.name, verdict, HOLISTIC_LEVELS, "criteria")]
+        rated = rating_score(self.name, verdict, HOLISTIC_LEVELS, "criteria")
+        return [replace(rated, scorer=f"{self.name}@{self.version}")]
 
 
 def choose_judge(kit: Kit, settings: JudgeSettings, panel: Sequence[str] = ()) -> Judge:

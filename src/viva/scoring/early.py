@@ -2,7 +2,7 @@
 
 Exact, not a guess: the score of `rar_explicit@1` lies between what it would be if every criterion still open went
 against the agent and what it would be if each went for it. A threshold that holds at both ends, or at neither, is
-decided. A criterion that ended in an error stays open, so a decision never rests on it.
+decided. After an error all the rest is judged: what an error means is for the formula to say, with everything known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from viva.core.criterion import Criterion
 from viva.core.score import AnyScore, Score
 from viva.core.threshold import Threshold
 
-FORMULA = "rar_explicit@1"
+FORMULAS = ("rar_explicit@1", "rar_explicit")
 ROUNDING = 1e-9
 """Bounds this near to a threshold decide nothing: sums in another order may differ in their last digits."""
 
@@ -28,28 +28,33 @@ class Course:
         self._total = sum(criterion.weight for criterion in criteria if not criterion.pitfall)
         self._worst = sum(_span(criterion)[0] for criterion in criteria)
         self._best = sum(_span(criterion)[1] for criterion in criteria)
+        self._has_begun = False
+        self._has_errors = False
         self.decided = ""
+        """Why the criteria that were not judged did not need to be."""
 
     @classmethod
     def of(cls, case: Case) -> Course | None:
         """The course for a case; None where nothing can be decided early.
 
-        That is so for other formulas, for cases whose checks or measures count as well, and without a threshold.
+        That is so for other formulas, for rubrics without a positive weight, and without a threshold on the score.
         """
         thresholds = [one for one in case.thresholds if one.scope == "trial"]
-        alone = not case.checks and not case.measures and case.formula.name == FORMULA
-        positive = any(criterion.weight > 0 and not criterion.pitfall for criterion in case.criteria)
-        if not alone or not positive or not thresholds or any(one.metric != "score" for one in thresholds):
+        if not thresholds or any(one.metric != "score" or one.comparator in ("==", "!=") for one in thresholds):
             return None
-        return cls(case.criteria, thresholds)
+        sections = case.formula.settings.get("sections", ("criteria",))
+        counted = case.formula.name in FORMULAS and all(one.section in sections for one in case.criteria)
+        others = any(one.section in sections for one in (*case.checks, *case.measures))
+        positive = any(one.weight > 0 and not one.pitfall for one in case.criteria)
+        return cls(case.criteria, thresholds) if counted and positive and not others else None
 
     def next_wave(self) -> list[Criterion]:
         """The fewest criteria after which something could be decided, heaviest first; none when all is decided."""
-        if self._is_decided(self._worst, self._best):
-            self.decided = (
-                f"not judged: whatever it is, {' and '.join(str(one) for one in self._thresholds)} is decided"
-            )
+        if self._has_begun and self._is_decided(self._worst, self._best):
+            told = " and ".join(str(one) for one in self._thresholds)
+            self.decided = f"not judged: {told} is decided without it"
             self._owed = []
+        self._has_begun = True
         wave: list[Criterion] = []
         known = 0.0
         while self._owed:
@@ -62,16 +67,19 @@ class Course:
 
     def learn(self, criterion: Criterion, score: AnyScore) -> None:
         """Narrow the bounds by what a criterion turned out to be."""
-        if isinstance(score, Score):
+        if not isinstance(score, Score):
+            self._has_errors = True
+        else:
             worst, best = _span(criterion)
             actual = score.value * criterion.signed_weight
             self._worst += actual - worst
             self._best += actual - best
 
     def _is_decided(self, worst: float, best: float) -> bool:
+        if self._has_errors:
+            return False
         low, high = self._normal(worst) - ROUNDING, self._normal(best) + ROUNDING
-        # Between the two ends every comparison that is not an equality holds throughout or nowhere.
-        return all(one.holds(low) == one.holds(high) and one.comparator not in ("==", "!=") for one in self._thresholds)
+        return all(one.holds(low) == one.holds(high) for one in self._thresholds)
 
     def _normal(self, points: float) -> float:
         return min(1.0, max(0.0, points / self._total))
@@ -79,6 +87,4 @@ class Course:
 
 def _span(criterion: Criterion) -> tuple[float, float]:
     """What a criterion may add to the points, at worst and at best."""
-    values = [level.value for level in criterion.levels] or [0.0, 1.0]
-    points = [value * criterion.signed_weight for value in values]
-    return min(points), max(points)
+    return min(0.0, criterion.signed_weight), max(0.0, criterion.signed_weight)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from judge_room import Says, batch_verdicts, criteria, evidence, judge_of, verdict
 
+from judge_room import Says, batch_verdicts, criteria, evidence, judge_of, verdict
 from viva.core.errors import ModelError
 from viva.ports.judge import Verdict, VerdictError
 from viva.ports.model import ModelRequest

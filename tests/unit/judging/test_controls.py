@@ -6,7 +6,6 @@ import json
 from collections import Counter
 
 from judge_room import Says, always, criterion, judge_of, verdict
-
 from viva.core.case import Case
 from viva.core.errors import ModelError
 from viva.judging.controls import NULL_ANSWERS, false_positive_rate

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from judge_room import Says, always, criteria, criterion, evidence, in_turn, judge_of, used_tool, verdict
 
+from judge_room import Says, always, criteria, criterion, evidence, in_turn, judge_of, used_tool, verdict
 from viva.core.criterion import Level
 from viva.core.data import replace
 from viva.core.errors import LimitError, ModelError
