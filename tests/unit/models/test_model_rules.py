@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from viva.core.errors import ModelError, SetupError, SuiteError
-from viva.models.catalogue import build_model
-from viva.models.rules import Prompt, read_rules
+from viva.models.catalogue import DEFAULTS, build_model
+from viva.models.rules import Prompt, Rule, When, read_rules
+from viva.models.scripted import ScriptedModel
 from viva.ports.model import ChatMessage, ModelRequest
+from viva.registry import BUILT_IN
 from viva.testing.clock import FakeClock
 from viva.testing.kit import FakeKit
 from viva.testing.model_server import ModelServer
@@ -194,3 +196,28 @@ async def test_the_server_is_no_bottleneck() -> None:
         took = asyncio.get_running_loop().time() - began
     assert server.calls == 1000
     assert took < 5
+
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "models.md"
+
+
+async def test_the_rules_of_the_reference_work() -> None:
+    written = REFERENCE.read_text(encoding="utf-8").split("```yaml\n")[1].split("```")[0]
+    model = ScriptedModel.of(read_rules(written.encode(), "models.md"), FakeClock())
+    verdict = await model.complete(ask('Criterion: "Names Paris"\n{"role":"assistant","text":"Paris"}', nonce="n1"))
+    assert msgspec.json.decode(verdict.text)["id"] == "n1"
+    assert (await model.complete(ask("number 7"))).text == "You said 7."
+    assert (await model.complete(ask("hi"))).text == "Hello."
+
+
+def test_every_key_of_a_rule_and_every_provider_is_in_the_reference() -> None:
+    text = REFERENCE.read_text(encoding="utf-8")
+    for field in Rule.__struct_fields__:
+        assert f"`{field}" in text or field == "when", field
+    for field in When.__struct_fields__:
+        assert f"`when.{field}`" in text, field
+    for provider in BUILT_IN["models"]:
+        assert f"`{provider}/" in text or f"`{provider}:" in text, provider
+    for keys, model in DEFAULTS:
+        assert f"`{model}`" in text
+        assert all(f"`{key}`" in text for key in keys if key != "AZURE_OPENAI_API_KEY")
