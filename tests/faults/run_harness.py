@@ -33,9 +33,7 @@ class Children:
 
     def start(self, **options: Any) -> subprocess.Popen[str]:
         given = json.dumps({**self.options, **options})
-        return subprocess.Popen(
-            [sys.executable, str(CHILD), given], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": ""}
-        )
+        return subprocess.Popen([sys.executable, str(CHILD), given], stdout=subprocess.PIPE, text=True)
 
     def finish(self, child: subprocess.Popen[str], timeout_s: float = 60) -> list[str]:
         """Wait for a child's end and remember what it reported as finished."""
