@@ -337,7 +337,7 @@ def test_e20_a_literal_secret_is_refused_with_its_line_and_the_way_out(settings:
     "settings",
     [
         "{api_key: env:AGENT_KEY}",
-        "{headers: {Authorization: Bearer env:AGENT_KEY}}",
+        "{headers: {Authorization: env:AGENT_KEY, x-note: 'about env:'}}",
         "{body: {token: '{session}', max_tokens: 100, tokens: many, api_key: ''}}",
         "{environment: [AGENT_KEY, PATH]}",
     ],
@@ -367,6 +367,11 @@ def test_e20_a_variable_nobody_allowed_is_refused(settings: str) -> None:
     assert error.value.where == "suite.yml:2"
 
 
+def test_e20_a_variable_inside_a_longer_text_is_refused_and_not_sent_as_it_stands() -> None:
+    with pytest.raises(SuiteError, match="must stand alone"):
+        read("{agent: {headers: {x-auth: Bearer env:AGENT_KEY}}}", allow_env=("AGENT_KEY",))
+
+
 def test_e20_expected_data_of_a_check_is_no_secret_of_ours() -> None:
     read(case="checks: [{claim: {arguments: {password: hunter2, note: sk-abcdefghijklmnop}}}]")
     read(case="input: my key is sk-abcdefghijklmnop")
@@ -387,7 +392,6 @@ def test_e20_the_environment_gives_a_suite_only_what_was_allowed() -> None:
     environment = Environment(["AGENT_KEY", "EMPTY"], variables=variables)
     secret = environment.secret("env:AGENT_KEY")
     assert secret.reveal() == "correct-horse-battery"
-    assert environment.secret("Bearer env:AGENT_KEY").reveal() == "Bearer correct-horse-battery"
     assert "correct-horse" not in repr(secret)
     assert redactor.text("it was correct-horse-battery") == "it was •••"
     for text, kind in (("env:OPENAI_API_KEY", "not_allowed"), ("literal", "literal_secret")):

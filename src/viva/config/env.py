@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from viva.config.secrets import is_allowed, not_allowed, split_reference
+from viva.config.secrets import is_allowed, not_allowed, variable_of
 from viva.core.errors import SetupError, SuiteError
 from viva.core.secret import Secret, redactor
 
@@ -63,20 +63,18 @@ class Environment:
         return None if value is None else self._learn(value, name)
 
     def secret(self, text: str, where: str = "") -> Secret:
-        """Resolve a suite's `env:NAME` (or `Bearer env:NAME`). Raises SuiteError or SetupError."""
-        reference = split_reference(text)
-        if reference is None:
+        """Resolve a suite's `env:NAME`. Raises SuiteError or SetupError."""
+        name = variable_of(text)
+        if name is None:
             hint = "use env:NAME and run with --allow-env NAME"
             raise SuiteError("a secret cannot stand in a suite", kind="literal_secret", hint=hint, where=where)
-        scheme, name = reference
         if not is_allowed(name, self.allow):
             raise not_allowed(name, where)
         value = self._read(name)
         if value is None:
             hint = f"export {name}=…, or put it into .env"
             raise SetupError(f"the variable {name} is not set", kind="missing_variable", hint=hint, where=where)
-        secret = self._learn(value, name)
-        return Secret(f"{scheme} {value}", name) if scheme else secret
+        return self._learn(value, name)
 
     def _read(self, name: str) -> str | None:
         value = self._variables.get(name) or self._dotenv.get(name) or None

@@ -18,21 +18,20 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_VALUE = re.compile(
     r"\bsk-[\w-]{8,}|\bhf_\w{8,}|\bgh[pousr]_\w{16,}|\bAKIA[0-9A-Z]{16}\b|\bAIza[\w-]{30,}|\bxox[abpr]-[\w-]{10,}"
-    r"|\b(?:Bearer|Basic)\s+(?!env:|\{)\S{6,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@]*:[^/\s@{]+@",
+    r"|\b(?:Bearer|Basic)\s+(?!\{)\S{6,}|-----BEGIN [A-Z ]*PRIVATE KEY-----|://[^/\s:@]*:[^/\s@{]+@",
     re.IGNORECASE,
 )
 _ENVIRONMENT_KEYS = ("environment", "env")
 _HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM", "USER", "PYTHONPATH")
 """Variables a program may be given without asking."""
-_ENV = re.compile(r"(?:(?P<scheme>[A-Za-z]+) )?env:(?P<name>[^\s]*)\Z")
+_PARTLY = re.compile(r"(?:^|\s)env:[A-Za-z_]\w*(?:\s|$)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _PLACEHOLDER = re.compile(r"(?:[A-Za-z]+ )?\{\{?[ \w.\[\]-]+\}\}?\Z")
 
 
-def split_reference(text: str) -> tuple[str, str] | None:
-    """Take `env:NAME` or `Bearer env:NAME` apart into scheme and name; None for any other text."""
-    found = _ENV.match(text)
-    return (found["scheme"] or "", found["name"]) if found else None
+def variable_of(text: str) -> str | None:
+    """The NAME of `env:NAME`; None for any other text."""
+    return text.removeprefix("env:") if text.startswith("env:") else None
 
 
 def is_allowed(name: str, allowed: tuple[str, ...]) -> bool:
@@ -74,13 +73,20 @@ def _walk_value(key: str, node: Node, everywhere: bool, depth: int, check_refere
 
 
 def _check_reference(node: Node, allowed: tuple[str, ...]) -> bool:
-    reference = split_reference(node.value)
-    if reference is None:
+    name = variable_of(node.value)
+    if name is None:
+        _refuse_partial(node)
         return False
-    name = reference[1]
     if not is_allowed(name, allowed + _HARMLESS):
         raise not_allowed(name, node.where)
     return True
+
+
+def _refuse_partial(node: Node) -> None:
+    """`Bearer env:NAME` would be sent as it stands."""
+    if _PARTLY.search(node.value):
+        hint = "let the variable hold the whole value, or use a setting made for keys (api_key)"
+        raise SuiteError("env:NAME must stand alone", kind="literal_secret", hint=hint, where=node.where)
 
 
 def not_allowed(name: str, where: str = "") -> SuiteError:
