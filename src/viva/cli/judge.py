@@ -11,24 +11,30 @@ from viva.cli.options import at_least_one, share
 from viva.cli.terminal import Column, Styled, terminal
 
 if TYPE_CHECKING:
+    from viva.judging.controls import Controls
     from viva.judging.examination import JudgeReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    test = actions.add_parser(
-        "test",
-        help="put labelled questions and null answers before a judge",
-        description="Put labelled questions and null answers before a judge, and say how often it is right.",
+    parser.add_argument(
+        "action", metavar="test", choices=["test"], help="put labelled questions and null answers before a judge"
     )
-    test.add_argument("--model", "--judge", metavar="NAME", help="the judge to measure (else VIVA_JUDGE, else by key)")
-    test.add_argument("--limit", metavar="N", type=at_least_one, help="only so many items, from all over the set")
-    test.add_argument("--repeats", metavar="K", type=at_least_one, default=1, help="ask K times and take the majority")
-    test.add_argument("-c", "--concurrency", metavar="N", type=at_least_one, default=8, help="calls in flight at once")
-    test.add_argument("--mistakes", action="store_true", help="list what it got wrong")
-    test.add_argument("--fail-under", metavar="X", type=share, help="exit with 1 when its accuracy is below X (0 to 1)")
-    test.add_argument("--json", action="store_true", help="print the report as JSON on stdout")
+    parser.add_argument(
+        "--model", "--judge", metavar="NAME", help="the judge to measure (else VIVA_JUDGE, else by key)"
+    )
+    parser.add_argument("--limit", metavar="N", type=at_least_one, help="only so many items, from all over the set")
+    parser.add_argument(
+        "--repeats", metavar="K", type=at_least_one, default=1, help="ask K times and take the majority"
+    )
+    parser.add_argument(
+        "-c", "--concurrency", metavar="N", type=at_least_one, default=8, help="calls in flight at once"
+    )
+    parser.add_argument("--mistakes", action="store_true", help="list what it got wrong")
+    parser.add_argument(
+        "--fail-under", metavar="X", type=share, help="exit with 1 when its accuracy is below X (0 to 1)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON on stdout")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -87,7 +93,7 @@ def _rows(report: JudgeReport) -> list[tuple[str, str, str]]:
         ("accuracy", _percent(report.accuracy), f"{report.right} of {report.items} right; a coin is right on half"),
         *kinds,
         ("yes-rate", _percent(report.yes_rate), f"how often it says met; {_percent(expected)} are"),
-        ("false positives", _percent(report.controls.rate), str(report.controls)),
+        ("false positives", _percent(report.controls.rate), _fooled(report.controls)),
         ("unreadable", str(report.unreadable), _told(report.errors) or "every reply was a verdict"),
         ("seconds", f"{report.seconds:.1f}", f"{report.usage.calls} calls, {report.usage.tokens} tokens"),
         ("cost", "unknown" if cost is None else f"${cost:.4f}", "" if cost is not None else "no price is known for it"),
@@ -113,6 +119,10 @@ def _plain(report: JudgeReport) -> dict[str, Any]:
 
 def _percent(share_of: float | None) -> str:
     return "none" if share_of is None else f"{share_of:.0%}"
+
+
+def _fooled(controls: Controls) -> str:
+    return f"{controls.false_positives} of {controls.asked} verdicts on null answers credit them"
 
 
 def _told(errors: dict[str, int]) -> str:

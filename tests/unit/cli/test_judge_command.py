@@ -36,7 +36,7 @@ def test_it_prints_accuracy_yes_rate_false_positives_seconds_and_cost(
     for word in ("accuracy", "yes-rate", "false positives", "unreadable", "seconds", "cost", "injection"):
         assert word in out
     assert f"{len(items())} labelled items" in out
-    assert "100.0% false positives on null answers" in out
+    assert "10 of 10 verdicts on null answers credit them" in out
 
 
 def test_json_holds_the_same_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
