@@ -228,6 +228,25 @@ def test_broken_yaml_names_its_line(text: str) -> None:
     assert error.value.where.startswith("broken.yml:")
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["a: no\nb: [1, 001, 0x1f, ~]\nc: |\n  x\n", "a: 1\na: 2", "&a [*a]", "[" * 1000, "a: !!python/name:os.system x",
+     "a\n---\nb", '"\\ud800"', '"\\U0011ffff"', "a: [", "", "a: .nan", "%YAML 1.2\n---\na: b\n", "? [a]\n: b"],
+)  # fmt: skip
+def test_without_libyaml_the_answers_are_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from viva.config import yaml as reading
+
+    def answer() -> object:
+        try:
+            return plain(read_yaml(text, "same.yml"))
+        except SuiteError as error:
+            return SuiteError, error.where
+
+    with_libyaml = answer()
+    monkeypatch.setattr(reading, "_Parser", reading.PlainParser)
+    assert answer() == with_libyaml
+
+
 YAMLISH = st.text(alphabet="abc:-[]{}!&*?|>'\"\n\t #%@`,01~<=\\u\ufeff\x85", max_size=200)
 SUITISH = st.lists(
     st.sampled_from(

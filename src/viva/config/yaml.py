@@ -16,16 +16,20 @@ import yaml
 from viva.config.tree import MOST_DEPTH, Node
 from viva.core.errors import SuiteError
 
+
+class PlainParser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):
+    """The same events where PyYAML was built without libyaml, only slower."""
+
+    def __init__(self, stream: bytes) -> None:
+        yaml.reader.Reader.__init__(self, stream)
+        yaml.scanner.Scanner.__init__(self)
+        yaml.parser.Parser.__init__(self)
+
+
 try:
     from yaml._yaml import CParser as _Parser
-except ImportError:  # PyYAML built without libyaml: slower, same events.
-
-    class _Parser(yaml.reader.Reader, yaml.scanner.Scanner, yaml.parser.Parser):  # type: ignore[no-redef]
-        def __init__(self, stream: bytes) -> None:
-            yaml.reader.Reader.__init__(self, stream)
-            yaml.scanner.Scanner.__init__(self)
-            yaml.parser.Parser.__init__(self)
-
+except ImportError:
+    _Parser = PlainParser  # type: ignore[assignment, misc]
 
 MOST_BYTES = 10_000_000
 MOST_NODES = 2_000_000
@@ -58,8 +62,9 @@ def read_yaml(raw: bytes | str, file: str) -> Node:
         return _Builder(file).build(_Parser(text.encode()))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"{file}:{mark.line + 1 if mark else 1}"
-        raise SuiteError(f"this is not valid YAML: {error.problem or error.context}", where=place) from error
+        last = len(text.splitlines()) or 1  # At the end of a file, libyaml names the line after it.
+        line = min(mark.line + 1, last) if mark else 1
+        raise SuiteError(f"this is not valid YAML: {error.problem or error.context}", where=f"{file}:{line}") from error
     except (yaml.YAMLError, ValueError) as error:
         raise SuiteError(f"this is not valid YAML: {' '.join(str(error).split())}", where=f"{file}:1") from error
 
