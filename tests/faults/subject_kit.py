@@ -28,7 +28,8 @@ class SubjectKit:
         return self.folder / name
 
     def secret(self, text: str) -> Secret:
-        return Secret(self._env[text.removeprefix("env:")], text)
+        scheme, _, name = text.rpartition("env:")
+        return Secret(scheme + self._env[name], text)
 
     def env(self, name: str) -> str | None:
         return self._env.get(name)

@@ -12,7 +12,7 @@ from viva.ports.kit import Kit
 from viva.ports.subject import Opening
 from viva.subjects.exchange import body_of, shape_failure
 from viva.subjects.http import HttpSession, HttpSubject
-from viva.subjects.http_call import escape
+from viva.subjects.http_call import NO_KEY, OwnKey, escape
 from viva.subjects.http_settings import HttpSettings, IngestCall, ObserveCall, ResponseMapping, SessionCall
 from viva.subjects.json_body import JsonPath
 from viva.subjects.reply_shape import ShapeError, text_at
@@ -31,7 +31,7 @@ class EmbabelSettings(Data, frozen=True, forbid_unknown_fields=True):
     """'' is VIVA_AGENT_URL, else http://localhost:8081."""
     path: str = "/api/v1/chat"
     api_key: str = ""
-    """`env:NAME`; '' takes VIVA_AGENT_KEY from the environment where that is set."""
+    """`env:NAME`; '' takes VIVA_AGENT_KEY, but only for an address that is not the suite's."""
     api_key_header: str = "X-API-KEY"
     user: str = "viva"
     chatbot: str = "default"
@@ -54,7 +54,7 @@ class EmbabelSubject(HttpSubject):
     version = "1"
 
     def __init__(self, settings: EmbabelSettings, kit: Kit) -> None:
-        super().__init__(http_settings(settings, kit), kit, EmbabelReply())
+        super().__init__(http_settings(settings, kit), kit, EmbabelReply(), _own_key(settings, kit))
         self._model = settings.model or None
 
     async def open(self, opening: Opening) -> EmbabelSession:
@@ -95,8 +95,7 @@ class EmbabelReply:
 
 def http_settings(settings: EmbabelSettings, kit: Kit) -> HttpSettings:
     """The agent's REST contract, as settings of the http subject."""
-    base = (settings.url or kit.env("VIVA_AGENT_URL") or DEFAULT_URL).rstrip("/") + "/" + settings.path.strip("/")
-    key = settings.api_key or ("env:VIVA_AGENT_KEY" if kit.env("VIVA_AGENT_KEY") else "")
+    base = _address(settings, kit).rstrip("/") + "/" + settings.path.strip("/")
     names = {"user": escape(settings.user), "chatbot": escape(settings.chatbot)}
     return HttpSettings(
         base_url=base,
@@ -104,7 +103,7 @@ def http_settings(settings: EmbabelSettings, kit: Kit) -> HttpSettings:
         method="PUT",
         body={"sessionId": "{session}", "message": {"content": "{message}", "role": "user"}, "model": "{model}"},
         headers=settings.headers,
-        api_key=key,
+        api_key=settings.api_key,
         api_key_header=settings.api_key_header,
         response=ResponseMapping(text="message.content"),
         session=SessionCall(path="sessions", method="PUT", body=names, id="sessionId"),
@@ -115,6 +114,16 @@ def http_settings(settings: EmbabelSettings, kit: Kit) -> HttpSettings:
         ca_file=settings.ca_file,
         insecure=settings.insecure,
     )
+
+
+def _address(settings: EmbabelSettings, kit: Kit) -> str:
+    return settings.url or kit.env("VIVA_AGENT_URL") or DEFAULT_URL
+
+
+def _own_key(settings: EmbabelSettings, kit: Kit) -> OwnKey:
+    if settings.api_key or settings.url:
+        return NO_KEY
+    return OwnKey(settings.api_key_header, kit.env("VIVA_AGENT_KEY") or "", _address(settings, kit))
 
 
 def typed_event(raw: Any) -> Event:

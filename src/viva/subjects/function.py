@@ -11,7 +11,8 @@ import asyncio
 import contextlib
 import inspect
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from viva.core.data import Data, replace
@@ -158,11 +159,13 @@ class FunctionSession:
         except (TypeError, ValueError) as error:
             raise SubjectError(f"the agent's state is no plain data: {error}", kind="wrong_shape") from error
 
-    async def ingest(self, text: str) -> None:
-        """Hand the agent a text to remember, where it has `ingest`."""
+    @property
+    def ingest(self) -> Callable[[str], Awaitable[None]] | None:
+        """Hands the agent a text to remember; None where it has no `ingest`."""
         take = getattr(self._agent, "ingest", None)
-        if take is None:
-            raise SubjectError("this agent takes no texts to remember", kind="no_ingest", hint="give it ingest(text)")
+        return None if take is None else partial(self._ingest, take)
+
+    async def _ingest(self, take: Callable[[str], Any], text: str) -> None:
         await self._run(lambda: take(text), is_async=is_async(take))
 
     async def close(self) -> None:

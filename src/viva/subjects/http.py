@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from viva.core.errors import SubjectError
@@ -17,7 +19,16 @@ from viva.core.transcript import Message, Reply
 from viva.ports.kit import Kit
 from viva.ports.subject import Opening
 from viva.subjects.exchange import Exchange, body_of
-from viva.subjects.http_call import CallPlan, endpoint_of, path_values, plan_call, plan_message, shared_headers
+from viva.subjects.http_call import (
+    NO_KEY,
+    CallPlan,
+    OwnKey,
+    endpoint_of,
+    path_values,
+    plan_call,
+    plan_message,
+    shared_headers,
+)
 from viva.subjects.http_reply import MappedReply, ReplyReader, StreamReader
 from viva.subjects.http_settings import HttpSettings, StreamMapping
 from viva.subjects.json_body import MISSING, JsonPath, read_json
@@ -32,15 +43,17 @@ class HttpSubject:
     name = "http"
     version = "1"
 
-    def __init__(self, settings: HttpSettings, kit: Kit, reader: ReplyReader | None = None) -> None:
+    def __init__(
+        self, settings: HttpSettings, kit: Kit, reader: ReplyReader | None = None, own_key: OwnKey = NO_KEY
+    ) -> None:
         headers = shared_headers(settings, kit)
         mapped = MappedReply(settings.response)
         self.settings = settings
-        self.message = plan_message(settings, headers)
-        self.begin = plan_call(settings.session, settings, headers, kit)
-        self.look = plan_call(settings.observe, settings, headers, kit, "key")
-        self.hand_over = plan_call(settings.ingest, settings, headers, kit, "text")
-        self.end = plan_call(settings.close, settings, headers, kit)
+        self.message = plan_message(settings, headers, own_key)
+        self.begin = plan_call(settings.session, settings, headers, kit, own_key)
+        self.look = plan_call(settings.observe, settings, headers, kit, own_key, "key")
+        self.hand_over = plan_call(settings.ingest, settings, headers, kit, own_key, "text")
+        self.end = plan_call(settings.close, settings, headers, kit, own_key)
         self.reader = reader or mapped
         self.streaming = _stream_reader(settings, mapped)
         self.exchange = Exchange(kit.clock, _trust(settings, kit))
@@ -125,11 +138,12 @@ class HttpSession:
             raise SubjectError(f"{doing}: there is no {settings.value!r} in the answer", kind="missing_field")
         return found
 
-    async def ingest(self, text: str) -> None:
-        """Hand the agent a text to remember by the call the suite describes for it."""
-        plan = self._subject.hand_over
-        if plan is None:
-            raise SubjectError("this agent takes no texts to remember", kind="no_ingest", hint="set ingest")
+    @property
+    def ingest(self) -> Callable[[str], Awaitable[None]] | None:
+        """Hands the agent a text to remember; None where the suite describes no call for it."""
+        return None if self._subject.hand_over is None else partial(self._ingest, self._subject.hand_over)
+
+    async def _ingest(self, plan: CallPlan, text: str) -> None:
         request = plan.request({**self._values, "text": text}, self._limits, self._subject.settings)
         await self._subject.exchange.call(request, "handing over a text")
 

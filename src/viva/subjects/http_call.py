@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from viva.subjects.template import Template, TextTemplate, Values
 from viva.wire.message import WireRequest
 
 SESSION_VALUES = frozenset({"session", "model", "run", "trial", "case", "variant", "seed"})
+_SECRET = re.compile(r"(?:[A-Za-z]+ )?env:[A-Za-z_][A-Za-z0-9_]*")
 MESSAGE_VALUES = SESSION_VALUES | {"message", "data", "history", "messages"}
 
 
@@ -52,20 +54,37 @@ class CallPlan:
         return {name: template.fill(values) for name, template in self._headers.items()}
 
 
-def plan_message(settings: HttpSettings, headers: Mapping[str, str]) -> CallPlan:
+class OwnKey:
+    """A key of the user's own, not of the suite: it is sent to one place only, whatever else the suite names."""
+
+    def __init__(self, header: str = "", key: str = "", place: str = "") -> None:
+        self._headers = {header: escape(key)} if key else {}
+        self._place = place
+
+    def for_url(self, url: str) -> dict[str, str]:
+        """The header, if the address is the key's own place."""
+        return self._headers if self._headers and endpoint_of(url) == endpoint_of(self._place) else {}
+
+
+NO_KEY = OwnKey()
+
+
+def plan_message(settings: HttpSettings, headers: Mapping[str, str], own_key: OwnKey) -> CallPlan:
     """The call that sends a message."""
     call = Call(method=settings.method, body=settings.body, path=settings.path, url=settings.url)
-    return CallPlan(call, call_url(call, settings), headers, MESSAGE_VALUES)
+    url = call_url(call, settings)
+    return CallPlan(call, url, {**own_key.for_url(url), **headers}, MESSAGE_VALUES)
 
 
 def plan_call(
-    call: Call | None, settings: HttpSettings, headers: Mapping[str, str], kit: Kit, *more: str
+    call: Call | None, settings: HttpSettings, headers: Mapping[str, str], kit: Kit, own_key: OwnKey, *more: str
 ) -> CallPlan | None:
     """A further call, where the suite describes one; `more` are values it alone may use."""
     if call is None:
         return None
     own = {**headers, **{name: resolve(value, kit) for name, value in call.headers.items()}}
-    return CallPlan(call, call_url(call, settings), own, SESSION_VALUES | set(more))
+    url = call_url(call, settings)
+    return CallPlan(call, url, {**own_key.for_url(url), **own}, SESSION_VALUES | set(more))
 
 
 def call_url(call: Call, settings: HttpSettings) -> str:
@@ -91,8 +110,13 @@ def shared_headers(settings: HttpSettings, kit: Kit) -> dict[str, str]:
 
 
 def resolve(value: str, kit: Kit) -> str:
-    """A header's value: `env:NAME` is read as a secret, anything else is a template."""
-    return escape(kit.secret(value).reveal()) if value.startswith("env:") else value
+    """A header's value: `env:NAME` and `Bearer env:NAME` are read as secrets, anything else is a template."""
+    return escape(kit.secret(value).reveal()) if is_secret(value) else value
+
+
+def is_secret(value: str) -> bool:
+    """Whether a value points at a secret."""
+    return _SECRET.fullmatch(value) is not None
 
 
 def escape(text: str) -> str:

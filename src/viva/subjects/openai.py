@@ -12,7 +12,7 @@ from viva.core.transcript import Message, Reply
 from viva.ports.kit import Kit
 from viva.ports.subject import Opening
 from viva.subjects.exchange import Exchange
-from viva.subjects.http_call import check_url, endpoint_of
+from viva.subjects.http_call import check_url, endpoint_of, is_secret
 from viva.subjects.json_body import write_json
 from viva.subjects.openai_reply import StreamedCompletion, read_completion
 from viva.wire.message import WireRequest
@@ -28,7 +28,7 @@ class OpenAISettings(Data, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     """'' takes the run's `--model`."""
     api_key: str = ""
-    """`env:NAME`; '' sends no key."""
+    """`env:NAME`; '' sends OPENAI_API_KEY, but only where the suite does not choose the endpoint."""
     system: str = ""
     parameters: dict[str, Any] = {}
     """Added to every request: temperature, tools, …"""
@@ -132,8 +132,12 @@ class OpenAISession:
 
 def _headers(settings: OpenAISettings, kit: Kit) -> dict[str, str]:
     headers = {}
-    if settings.api_key:
-        headers["Authorization"] = f"Bearer {kit.secret(settings.api_key).reveal()}"
+    # The user's own key goes to the user's own endpoint only, never to one that the suite names.
+    key = kit.secret(settings.api_key).reveal() if settings.api_key else None
+    if key is None and not settings.base_url:
+        key = kit.env("OPENAI_API_KEY")
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     for name, value in settings.headers.items():
-        headers[name] = kit.secret(value).reveal() if value.startswith("env:") else value
+        headers[name] = kit.secret(value).reveal() if is_secret(value) else value
     return headers

@@ -57,6 +57,20 @@ async def test_address_key_and_paths_come_from_settings_or_the_environment() -> 
         assert server.requests[0].headers["x-other"] == "key-from-env"
 
 
+async def test_the_users_own_key_is_never_sent_where_a_suite_points() -> None:
+    async with FaultServer(SESSION) as own, FaultServer(SESSION) as other:
+        kit = SubjectKit(VIVA_AGENT_URL=own.url, VIVA_AGENT_KEY="key-from-env")
+        lured = build("embabel", {"url": other.url}, kit)
+        await lured.open(opening())
+        await lured.close()
+        subject = build("embabel", {"ingest": {"url": other.url}}, kit)
+        session = await subject.open(opening())
+        await session.ingest("text")
+        await subject.close()
+        assert own.requests[0].headers["x-api-key"] == "key-from-env"
+        assert [request.headers.get("x-api-key") for request in other.requests] == [None, None]
+
+
 async def test_a_model_of_the_settings_is_sent_when_the_run_names_none() -> None:
     async with FaultServer(SESSION, answer({"message": {"content": "hi"}})) as server:
         subject = build("embabel", {"url": server.url, "model": "own"})

@@ -50,6 +50,16 @@ async def test_a_failed_message_leaves_no_trace_in_the_history() -> None:
         await subject.close()
 
 
+async def test_the_users_own_key_goes_to_the_users_own_endpoint_only() -> None:
+    async with FaultServer(answer(completion("A"))) as server:
+        kit = SubjectKit(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-own")
+        for settings in ({"model": "m"}, {"model": "m", "base_url": server.url}):
+            subject = build("openai", settings, kit)
+            await (await subject.open(opening())).send(Message(text="Q"))
+            await subject.close()
+        assert [r.headers.get("authorization") for r in server.requests] == ["Bearer sk-own", None]
+
+
 async def test_the_run_chooses_the_model_and_there_must_be_one() -> None:
     async with FaultServer(answer(completion("A"))) as server:
         subject = build("openai", {"base_url": server.url})
