@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from urllib.parse import quote
 
-from viva.core.errors import StoreError
+from viva.core.errors import SetupError, StoreError
 from viva.store.failure import may_write
 from viva.store.locking import patiently
 from viva.store.migrate import check, migrate, migrations
@@ -15,8 +15,13 @@ _BUSY_MS = 10_000
 _JOURNAL_LIMIT_BYTES = 64 * 1024 * 1024
 
 
+_OLDEST_SQLITE = (3, 35, 0)
+"""The first that tells which of many rows were new (RETURNING)."""
+
+
 def open_writer(path: Path) -> sqlite3.Connection:
     """Open for writing, creating the file and its folder, and bring the schema up to date."""
+    _refuse_old_sqlite()
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = _connect(path, "rwc")
     try:
@@ -53,6 +58,14 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _refuse_old_sqlite() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise SetupError(
+            f"this Python comes with SQLite {sqlite3.sqlite_version}; the store needs 3.35 or newer",
+            hint="use a Python built against a newer SQLite",
+        )
 
 
 def _look_only_mode(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sqlite3
+import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from store_samples import VARIANTS, TwoClocks, a_case, a_run, cases, evidence_of, failed_evidence, result_of, scores
 
 from viva.core.data import replace
-from viva.core.errors import StoreError
+from viva.core.errors import SetupError, StoreError
 from viva.core.score import TrialResult
 from viva.core.transcript import Transcript, Turn
 from viva.core.trial import trial_key
@@ -369,3 +370,28 @@ async def test_rows_share_commits(store: SqliteStore) -> None:
     finally:
         faultpoint.install(None)
     assert len(commits) <= 30
+
+
+async def test_memory_does_not_grow_with_rows(store: SqliteStore) -> None:
+    case = a_case(repeats=4000)
+    await store.create_run(a_run(planned=4000), [case])
+
+    async def keep(first: int, last: int) -> int:
+        for start in range(first, last, 50):
+            batch = [evidence_of(case, repeat=n, text="x" * 1000) for n in range(start, start + 50)]
+            await asyncio.gather(*(store.add_evidence("run-1", evidence) for evidence in batch))
+            await asyncio.gather(*(store.add_result("run-1", result_of(evidence), scores()) for evidence in batch))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    early = await keep(1, 500)
+    late = await keep(551, 2500)
+    tracemalloc.stop()
+    assert late - early < 500_000  # The rows themselves are some six million bytes.
+
+
+async def test_a_python_with_an_old_sqlite_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 26, 0))
+    with pytest.raises(SetupError, match=r"needs 3\.35"):
+        await SqliteStore.open(tmp_path / "viva.db")
+    assert not list(tmp_path.iterdir())
