@@ -18,6 +18,8 @@ FORMAT = "viva-reply-1"
 BLANK = "\x00nonce\x00"
 """Stands for the nonce of a call, in the key and in the stored reply; no model writes NUL."""
 
+MOST_SCHEMAS = 64
+
 _sorted = msgspec.json.Encoder(order="sorted").encode
 _REFUSAL = re.compile(
     r"(?:i(?:'|’)?m (?:really |very )?sorry|sorry|i apologi[sz]e|unfortunately|as an ai)?[,.]?\s*(?:but )?"
@@ -34,18 +36,26 @@ class CachedReplies:
     def __init__(self, store: ResponseCache, model: str, endpoint: str) -> None:
         self._store = store
         self._model = model
-        self._prefix = f"{FORMAT}\n{model}\n{endpoint}\n".encode()
+        self._begun = hashlib.sha256(f"{FORMAT}\n{model}\n{endpoint}\n".encode())
+        self._schemas: dict[int, tuple[object, bytes]] = {}
         self.hits = 0
         self.misses = 0
 
     def key(self, request: ModelRequest) -> str:
         """Name a request by everything that may change its answer, with its nonce blanked out."""
         nonce = request.nonce
-        texts = [(m.role, m.text.replace(nonce, BLANK) if nonce else m.text) for m in request.messages]
+        # Lengths keep one long message apart from two short ones.
+        said = "".join([f"{m.role} {len(m.text)}\n{m.text}\n" for m in request.messages])
+        told = (said.replace(nonce, BLANK) if nonce else said).encode("utf-8", "surrogatepass")
+        digest = self._begun.copy()
+        digest.update(told)
+        digest.update(self._parameters(request))
+        if request.schema is not None:
+            digest.update(self._schema(request))
+        return digest.hexdigest()
+
+    def _parameters(self, request: ModelRequest) -> bytes:
         about = (
-            texts,
-            request.schema,
-            request.schema_name if request.schema is not None else "",
             request.temperature,
             request.max_tokens,
             request.stop,
@@ -53,9 +63,18 @@ class CachedReplies:
             request.salt,
             request.parameters,
         )
-        digest = hashlib.sha256(self._prefix)
-        digest.update(_bytes(about, nonce))
-        return digest.hexdigest()
+        return _sorted(about)
+
+    def _schema(self, request: ModelRequest) -> bytes:
+        """The schema as bytes; callers use few of them again and again, so they are remembered by identity."""
+        schema = request.schema
+        known = self._schemas.get(id(schema))
+        if known is None or known[0] is not schema:
+            if len(self._schemas) >= MOST_SCHEMAS:
+                self._schemas.clear()
+            known = self._schemas[id(schema)] = (schema, _sorted(schema))
+        raw = request.schema_name.encode() + known[1]
+        return raw.replace(request.nonce.encode(), BLANK.encode()) if request.nonce else raw
 
     async def find(self, key: str, request: ModelRequest) -> ModelReply | None:
         """A kept reply, answering this call: its nonce is put in, its timings are those of the first time."""
@@ -94,15 +113,6 @@ def _has_the_form(text: str, schema: dict[str, Any]) -> bool:
     if schema.get("type") == "object":
         return isinstance(found, dict) and all(name in found for name in schema.get("required", ()))
     return True
-
-
-def _bytes(about: object, nonce: str) -> bytes:
-    try:
-        raw = _sorted(about)
-    except UnicodeEncodeError:  # Lone surrogates in what an agent said.
-        return repr(about).encode("utf-8", "backslashreplace")
-    # A schema may hold the nonce too (an enumerated call id).
-    return raw.replace(nonce.encode(), BLANK.encode()) if nonce else raw
 
 
 def _read(raw: bytes) -> ModelReply | None:

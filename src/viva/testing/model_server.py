@@ -82,6 +82,12 @@ class ModelServer:
         """The base address for `openai/NAME@URL`; for Anthropic's format, without `/v1`."""
         return f"http://127.0.0.1:{self._port}/v1"
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was asked and refused so far; also served at `/counts`."""
+        told = {"calls": self.calls, "throttled": self.throttled, "errors": self.errors}
+        return told | {"most_at_once": self.most_at_once}
+
     async def __aenter__(self) -> ModelServer:
         await self.start()
         return self
@@ -103,7 +109,9 @@ class ModelServer:
             connection.abort()
 
     def answer(self, seen: Seen, now: float) -> tuple[Answer, Asked | None]:
-        """Decide what one request gets."""
+        """Decide what one request gets; `/counts` tells what was asked so far, and is not counted itself."""
+        if seen.path == "/counts":
+            return Answer(body=to_json(self.counts)), None
         self.seen.append(seen)
         self.calls += 1
         limit = self._limiter.limit
