@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from viva.app import RunView, run_blocking
 from viva.cli.exit_codes import ExitCode
 from viva.cli.outcome import RunOutcome, print_run, read_outcome
+from viva.cli.tables import count
 from viva.cli.terminal import terminal
 from viva.core.limits import RunLimits
 from viva.core.secret import redactor
@@ -65,7 +66,8 @@ def _tell_more(view: RunView, args: argparse.Namespace) -> None:
     if view.owed_nothing and not args.quiet:
         terminal.hint(f"nothing was missing: run {view.id} is complete (--fresh runs it again)")
     if view.abandoned:
-        terminal.error(f"{len(view.abandoned)} agents did not let go and were left behind: {_few(view.abandoned)}")
+        left = count(len(view.abandoned), "agent")
+        terminal.error(f"{left} did not let go, left behind: {_few(view.abandoned)}")
     if view.status in ("interrupted", "aborted"):
         terminal.error(
             f"the run stopped before its end: {view.reason or view.status}; {view.not_run:,} trials are missing"
@@ -73,7 +75,7 @@ def _tell_more(view: RunView, args: argparse.Namespace) -> None:
     if view.status in ("interrupted", "aborted"):
         terminal.hint(f"go on with: {resume_command(view, args)}")
     if redactor.count:
-        terminal.err(f"{redactor.count:,} secrets were masked in what was stored and shown")
+        terminal.err(f"{count(redactor.count, 'secret')} masked in what was stored and shown")
 
 
 def resume_command(view: RunView, args: argparse.Namespace) -> str:

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from viva.app.project import Project
+from viva.cli.tables import count
 from viva.config.load import load_suite
 from viva.core.errors import VivaError
 from viva.core.ref import Ref
@@ -87,7 +88,7 @@ def suite(file: str | None, project: Project) -> tuple[Suite | None, list[Findin
         read = load_suite(file, registry=project.registry, allow_env=project.environment.allow)
     except VivaError as error:
         return None, [Finding(f"suite {file}", "broken", str(error))]
-    return read, [Finding(f"suite {file}", "ok", f"{read.name}, {len(read.cases):,} cases")]
+    return read, [Finding(f"suite {file}", "ok", f"{read.name}, {count(len(read.cases), 'case')}")]
 
 
 def settings(args: argparse.Namespace, project: Project, suite: Suite | None) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.tables import MOST_ROWS, number, show_run, show_trials
+from viva.cli.tables import MOST_ROWS, count, number, show_run, show_trials
 from viva.cli.terminal import terminal
 from viva.core.data import Data, to_plain
 from viva.core.run import Run
@@ -101,7 +101,7 @@ def one_line_result(outcome: RunOutcome) -> str:
     counts, score = outcome.summary.outcomes, outcome.summary.score
     return (
         f"{outcome.run.suite} {outcome.run.id}: score {number(score.mean)} (n={score.n}), "
-        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        f"{counts.passed} passed, {counts.failed} failed, {count(counts.errors, 'error')}, {counts.skipped} skipped"
     )
 
 

@@ -66,7 +66,7 @@ class Progress:
         """Failed, errors, rate, cost and time left, in a few words."""
         elapsed = max(1e-6, self._monotonic() - self._began)
         rate = (self._done - self._before) / elapsed
-        parts = [f"{self._failed} failed", f"{self._errors} errors", f"{rate:.1f}/s"]
+        parts = [f"{self._failed} failed", f"{self._errors} error{'' if self._errors == 1 else 's'}", f"{rate:.1f}/s"]
         if self._cost_usd is not None:
             parts.append(f"${self._cost_usd:.4f}")
         if rate > 0 and self._done < self._total:

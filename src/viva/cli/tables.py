@@ -45,7 +45,8 @@ def show_trials(results: Sequence[TrialResult], of: int) -> None:
     ]
     terminal.table(columns, [_trial_row(result) for result in results])
     if of > len(results):
-        terminal.out(f"{of - len(results):,} more trials are not shown (viva show RUN --trials lists all)")
+        more = count(of - len(results), "more trial")
+        terminal.out(f"{more} not shown (viva show RUN --trials lists all)")
     terminal.out()
 
 
@@ -63,7 +64,7 @@ def show_scores(summary: Summary) -> None:
     rows.append(_total_row(summary))
     terminal.table(columns, rows)
     if len(summary.scores) > MOST_ROWS:
-        terminal.out(f"{len(summary.scores) - MOST_ROWS:,} more scores are not shown (--json has all)")
+        terminal.out(f"{count(len(summary.scores) - MOST_ROWS, 'more score')} not shown (--json has all)")
 
 
 def show_variants(variants: Sequence[VariantSummary]) -> None:
@@ -94,9 +95,19 @@ def milliseconds(value: float | None) -> str:
     return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
 
 
+def usage_line(role: str, usage: Usage) -> str:
+    """What one role used, in a line."""
+    return f"{role}: {count(usage.calls, 'call')}, {count(usage.tokens, 'token')}, {money(usage)}"
+
+
 def money(usage: Usage) -> str:
     """A cost as text; an unknown price is said to be unknown."""
     return "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun: `1 trial`, `2,000 trials`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _trial_row(result: TrialResult) -> list[Part]:
@@ -147,8 +158,8 @@ def _variant_row(variant: VariantSummary) -> list[Part]:
     ]
 
 
-def _count(count: int, style: str) -> Part:
-    return Styled(str(count), style) if count else "0"
+def _count(number: int, style: str) -> Part:
+    return Styled(str(number), style) if number else "0"
 
 
 def _interval(interval: Interval | None) -> str:
@@ -166,23 +177,23 @@ def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None
     terminal.out(_outcomes_line(summary.outcomes))
     if summary.error_kinds:
         kinds = sorted(summary.error_kinds.items(), key=lambda one: -one[1])
-        terminal.out(Styled("errors: ", "red"), ", ".join(f"{count} × {kind}" for kind, count in kinds[:MOST_ROWS]))
+        terminal.out(Styled("errors: ", "red"), ", ".join(f"{n} × {kind}" for kind, n in kinds[:MOST_ROWS]))
     if summary.latency_ms.n:
         terminal.out(_latency_line(summary.latency_ms))
     for role, usage in summary.usage.items():
-        terminal.out(f"{role}: {usage.calls:,} calls, {usage.tokens:,} tokens, {money(usage)}")
+        terminal.out(usage_line(role, usage))
     if summary.failures:
-        terminal.out(f"{summary.failures:,} failed attempts were tried again")
+        terminal.out(f"{count(summary.failures, 'failed attempt')}, tried again")
     if summary.flags:
-        terminal.out("flags: " + ", ".join(f"{count} × {flag}" for flag, count in summary.flags.items()))
+        terminal.out("flags: " + ", ".join(f"{n} × {flag}" for flag, n in summary.flags.items()))
     for result in thresholds:
         terminal.out(Styled(str(result), "green" if result.holds else "red"))
 
 
 def _outcomes_line(outcomes: Outcomes) -> str:
     counts = (
-        f"{outcomes.n:,} trials: {outcomes.passed:,} passed, {outcomes.failed:,} failed, "
-        f"{outcomes.errors:,} errors, {outcomes.skipped:,} skipped"
+        f"{count(outcomes.n, 'trial')}: {outcomes.passed:,} passed, {outcomes.failed:,} failed, "
+        f"{count(outcomes.errors, 'error')}, {outcomes.skipped:,} skipped"
     )
     rate, interval = outcomes.pass_rate, outcomes.pass_interval
     if rate is None or interval is None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from viva.cli.progress import OUTCOME_STYLES
-from viva.cli.tables import milliseconds, money, number
+from viva.cli.tables import count, milliseconds, number, usage_line
 from viva.cli.terminal import Styled, terminal
 from viva.cli.transcript import show_turn
 from viva.core.evidence import Evidence, Observed
@@ -61,10 +61,10 @@ def _show_account(evidence: Evidence) -> None:
     timing = evidence.timing
     terminal.out()
     terminal.out(
-        f"{timing.responses} responses, mean {milliseconds(timing.mean_ms)}, p95 {milliseconds(timing.p95_ms)}, "
-        f"trial {milliseconds(timing.total_ms)}, {evidence.failures} failed attempts"
+        f"{count(timing.responses, 'response')}, mean {milliseconds(timing.mean_ms)}, "
+        f"p95 {milliseconds(timing.p95_ms)}, trial {milliseconds(timing.total_ms)}, {count(evidence.failures, 'failed attempt')}"
     )
     for role, usage in evidence.usage.items():
-        terminal.out(f"{role}: {usage.calls:,} calls, {usage.tokens:,} tokens, {money(usage)}")
+        terminal.out(usage_line(role, usage))
     if evidence.flags:
         terminal.out("flags: " + ", ".join(evidence.flags))

@@ -67,7 +67,9 @@ def _say(found: dict[str, Any]) -> None:
     for warning in found["warnings"]:
         terminal.err(Styled("warning: ", "yellow"), warning)
     if found["ok"]:
-        what = f"{found['suite']}, {found['cases']:,} cases, {found['trials']:,} trials"
+        from viva.cli.tables import count
+
+        what = f"{found['suite']}, {count(found['cases'], 'case')}, {count(found['trials'], 'trial')}"
         terminal.out(f"{found['file']}: ", Styled("fine", "green"), f" ({what})")
     else:
         terminal.error(found["text"])

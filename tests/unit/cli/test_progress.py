@@ -41,7 +41,7 @@ def test_the_status_tells_failed_errors_rate_cost_and_time_left() -> None:
     for outcome in ("pass", "fail", "error", "pass"):
         progress(finished(outcome, cost_usd=0.01))
     watch.now += 2.0
-    assert progress.status() == "1 failed, 1 errors, 2.0/s, $0.0400, 0:03 left"
+    assert progress.status() == "1 failed, 1 error, 2.0/s, $0.0400, 0:03 left"
 
 
 def test_an_unknown_cost_is_not_shown_as_nothing() -> None:

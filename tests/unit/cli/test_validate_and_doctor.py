@@ -58,7 +58,7 @@ def findings(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, str]]:
 def test_a_good_suite_is_fine(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "good.yml").write_text(GOOD)
     assert main(["validate", "good.yml"]) == 0
-    assert capsys.readouterr() == ("good.yml: fine (capitals, 1 cases, 2 trials)\n", "")
+    assert capsys.readouterr() == ("good.yml: fine (capitals, 1 case, 2 trials)\n", "")
 
 
 def test_a_bad_suite_is_one_line_with_file_line_and_hint(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
