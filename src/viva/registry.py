@@ -71,6 +71,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "retrieval": "viva.scoring.measures.rated:Retrieval",
         "qa": "viva.scoring.measures.rated:Qa",
         "tone": "viva.scoring.measures.rated:Tone",
+        "completion": "viva.scoring.measures.rated:Completion",
         "factual_correctness": "viva.scoring.measures.claims:FactualCorrectness",
         "answer_equivalence": "viva.scoring.measures.claims:AnswerEquivalence",
         "semantic_similarity": "viva.scoring.measures.semantic:SemanticSimilarity",

@@ -64,6 +64,12 @@ async def false_positive_rate(judge: Judge, cases: Iterable[Case], k: int) -> Co
     return _count(trials, rounds)
 
 
+async def control(judge: Judge, case: Case, number: int) -> Controls:
+    """Put one null answer to one case before the judge; the number chooses which."""
+    trial = null_evidence(case, NULL_ANSWERS[number % len(NULL_ANSWERS)])
+    return _count([trial], [await _judged(judge, trial)])
+
+
 def null_evidence(case: Case, answer: str) -> Evidence:
     """A conversation in which the agent answers with nothing."""
     asked = case.input if isinstance(case.input, str) else "; ".join(task.text for task in case.tasks)

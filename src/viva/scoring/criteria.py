@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from viva.core.case import Case
 from viva.core.criterion import Criterion
 from viva.core.data import content_hash, replace
 from viva.core.errors import SuiteError
 from viva.core.evidence import Evidence, Observation, Observed
 from viva.core.score import AnyScore, Score, ScoreError, ScoreSkipped
+from viva.judging.ask import together
+from viva.judging.controls import control
 from viva.judging.judge import JudgeSettings, build_judge
 from viva.judging.panel import Panel
 from viva.judging.verdict import CANNOT_TELL
@@ -17,7 +20,10 @@ from viva.judging.votes import AnyVerdict
 from viva.ports.judge import Judge, Verdict, VerdictError
 from viva.ports.kit import Kit
 from viva.scoring.early import Course
+from viva.scoring.scorer import UNSCALED
 
+CONTROLS = "judge_false_positives"
+"""The score of null-answer controls: the share of requirements the judge found met in an answer that says nothing."""
 HOLISTIC_LEVELS = tuple(str(rating) for rating in range(1, 11))
 
 
@@ -33,7 +39,7 @@ class EachSettings(JudgeSettings, frozen=True):
     pass_above: float = 0.6
     """A graded criterion passes above this value."""
     controls: int = 0
-    """Null answers to put before the judge once per run; the false-positive rate is printed with the scores."""
+    """In so many trials the judge is shown a null answer too; how often it credits one stands beside the scores."""
 
 
 class Each:
@@ -49,6 +55,7 @@ class Each:
     def __init__(self, settings: EachSettings, kit: Kit) -> None:
         self.settings = settings
         self.judge = choose_judge(kit, settings, settings.panel)
+        self._controls = 0
 
     @property
     def label(self) -> str:
@@ -70,9 +77,16 @@ class Each:
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Judge the criteria of the case."""
-        criteria = evidence.case.criteria
         if evidence.transcript.last_reply is None:
-            return [_no_reply(criterion) for criterion in criteria]
+            return [_no_reply(criterion) for criterion in evidence.case.criteria]
+        if self._controls >= self.settings.controls:
+            return await self._score_criteria(evidence)
+        self._controls += 1
+        scores, found = await together([self._score_criteria(evidence), self._control(evidence.case, self._controls)])
+        return [*scores, *found]
+
+    async def _score_criteria(self, evidence: Evidence) -> list[AnyScore]:
+        criteria = evidence.case.criteria
         course = Course.of(evidence.case) if self.settings.stop_early else None
         if course is None:
             verdicts = await self.judge.judge(evidence, criteria)
@@ -87,6 +101,25 @@ class Each:
                 found[criterion.id] = score = self._score(criterion, verdict)
                 course.learn(criterion, score)
         return [found.get(criterion.id) or _skipped(criterion, course) for criterion in evidence.case.criteria]
+
+    async def _control(self, case: Case, number: int) -> list[AnyScore]:
+        found = await control(self.judge, case, number)
+        if found.rate is None:
+            return [ScoreSkipped(name=CONTROLS, reason=str(found), weight=0.0, section="controls")]
+        # Unscaled: it says something about the judge, nothing about the agent, and no formula counts it.
+        return [
+            Score(
+                name=CONTROLS,
+                value=found.rate,
+                raw=found.rate,
+                reason="; ".join(found.examples) or str(found),
+                weight=0.0,
+                section="controls",
+                detail={"asked": found.asked, "false_positives": found.false_positives, "errors": found.errors},
+                usage=found.usage,
+                flags=(UNSCALED,),
+            )
+        ]
 
     def _score(self, criterion: Criterion, verdict: AnyVerdict) -> AnyScore:
         if isinstance(verdict, VerdictError):
@@ -119,8 +152,6 @@ class HolisticSettings(JudgeSettings, frozen=True):
 
     panel: tuple[str, ...] = ()
     """Names of models that judge together, in place of the run's judge."""
-    controls: int = 0
-    """Null answers to put before the judge once per run."""
 
 
 class Holistic:

@@ -44,9 +44,9 @@ class Course:
             return None
         sections = case.formula.settings.get("sections", ("criteria",))
         counted = case.formula.name in FORMULAS and all(one.section in sections for one in case.criteria)
-        others = any(one.section in sections for one in (*case.checks, *case.measures))
+        others = {one.section for one in case.checks} | {one.section for one in case.measures}
         positive = any(one.weight > 0 and not one.pitfall for one in case.criteria)
-        return cls(case.criteria, thresholds) if counted and positive and not others else None
+        return cls(case.criteria, thresholds) if counted and positive and others.isdisjoint(sections) else None
 
     def next_wave(self) -> list[Criterion]:
         """The fewest criteria after which something could be decided, heaviest first; none when all is decided."""

@@ -20,7 +20,7 @@ from viva.ports.model import ModelRequest
 from viva.ports.scorer import FormulaFacts
 from viva.registry import Registry, read_settings
 from viva.scoring.criteria import Each, EachSettings, Holistic, HolisticSettings
-from viva.scoring.formulas import RarExplicit, RubricSettings
+from viva.scoring.formulas import FormulaSettings, Mean, PassRate, PassRateSettings, RarExplicit, RubricSettings
 
 FIVE = tuple(Level(name=name, value=float(name)) for name in ("0", "0.25", "0.5", "0.75", "1"))
 
@@ -132,6 +132,33 @@ def test_the_hash_changes_with_settings_and_templates() -> None:
     assert each(always("met"), repeats=3).hash != plain
     own = FakeKit(always("met"), templates={"each": "{{ criterion }} {{ transcript }}"})
     assert Each(EachSettings(), own).hash != plain
+
+
+class TestControls:
+    async def test_a_null_answer_is_judged_in_so_many_trials_and_shown_beside_the_scores(self) -> None:
+        scorer = each(always("met"), controls=2)
+        trial = evidence(case=case(*rubric(1, 1, -1)))
+        rounds = [await scorer.score(trial) for _ in range(3)]
+        assert [len(scores) for scores in rounds] == [4, 4, 3]
+        control = rounds[0][-1]
+        assert isinstance(control, Score)
+        assert (control.name, control.value, control.section) == ("judge_false_positives", 1.0, "controls")
+        assert control.detail == {"asked": 2, "false_positives": 2, "errors": 0}
+
+    @pytest.mark.parametrize(
+        "formula", [Mean(FormulaSettings()), PassRate(PassRateSettings()), RarExplicit(RubricSettings())]
+    )
+    async def test_no_formula_counts_it(self, formula: Any) -> None:
+        trial = evidence(case=case(*rubric(1, 1)))
+        plain = await each(says_met(1)).score(trial)
+        controlled = await each(says_met(1), controls=1).score(trial)
+        assert len(controlled) == 3
+        assert formula.combine(controlled, FormulaFacts()) == formula.combine(plain, FormulaFacts())
+
+    async def test_a_judge_that_fails_on_it_is_reported_and_costs_no_score(self) -> None:
+        model = Says(lambda r: verdict(r) if '"text":"Paris."' in r.messages[1].text else "?")
+        scores = await each(model, controls=1).score(evidence("Paris.", case=case(*rubric(1))))
+        assert [type(score) for score in scores] == [Score, ScoreSkipped]
 
 
 class TestHolistic:

@@ -104,10 +104,8 @@ async def test_the_qa_composite_keeps_five_when_one_input_is_missing() -> None:
 
 
 async def test_completion_tells_completed_from_verified() -> None:
-    from viva.scoring.measures.rated import Completion
-
     model = Says(lambda r: verdict(r, "not_met" if "checked the result" in r.messages[1].text else "met"))
-    scores = await Completion(Completion.Settings(), FakeKit(model)).score(evidence(case=FULL))
+    scores = await build("completion", model).score(evidence(case=FULL))
     assert {score.name: score.value for score in scores if isinstance(score, Score)} == {
         "completion.completed": 1.0,
         "completion.verified": 0.0,
