@@ -32,6 +32,7 @@ from viva.subjects.http_call import (
 from viva.subjects.http_reply import MappedReply, ReplyReader, StreamReader
 from viva.subjects.http_settings import HttpSettings, StreamMapping
 from viva.subjects.json_body import MISSING, JsonPath, read_json
+from viva.wire.message import WireRequest
 
 SESSION_IDS = ("sessionId", "session_id", "session", "id")
 
@@ -154,14 +155,14 @@ class HttpSession:
         self._closed = True
         await self._subject.exchange.call(self._request(self._subject.end), "ending the session", idempotent=True)
 
-    async def _stream(self, reader: StreamReader, request: Any) -> Reply:
+    async def _stream(self, reader: StreamReader, request: WireRequest) -> Reply:
         started = time.perf_counter()
         async with self._subject.exchange.stream(request, "sending a message") as stream:
             if "event-stream" not in stream.headers.get("Content-Type", "").lower():
                 return self._subject.reader.read(await stream.whole())
             return await reader.read(stream, lambda: (time.perf_counter() - started) * 1000)
 
-    def _request(self, plan: CallPlan) -> Any:
+    def _request(self, plan: CallPlan) -> WireRequest:
         return plan.request(self._values, self._limits, self._subject.settings)
 
     def _message_values(self, message: Message) -> dict[str, Any]:

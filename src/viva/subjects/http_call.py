@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from viva.core.errors import SuiteError
 from viva.core.limits import Limits
 from viva.ports.kit import Kit
+from viva.ports.subject import Opening
 from viva.subjects.http_settings import Call, HttpSettings
 from viva.subjects.json_body import write_json
 from viva.subjects.template import Template, TextTemplate, Values
@@ -141,7 +142,7 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
 
 
-def path_values(opening: Any, session: str) -> dict[str, Any]:
+def path_values(opening: Opening, session: str) -> dict[str, Any]:
     """The values every call of a session may use."""
     return {
         "session": session,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from viva.core.data import to_json
@@ -119,7 +119,7 @@ class StreamReader:
         self._done = mapping.done
         self._reply = reply
 
-    async def read(self, stream: WireStream, clock_ms: Any) -> Reply:
+    async def read(self, stream: WireStream, clock_ms: Callable[[], float]) -> Reply:
         """Read events until the done marker or the end; `clock_ms` gives the time since sending."""
         pieces: list[str] = []
         usage, first_token_ms = None, None
