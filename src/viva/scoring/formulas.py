@@ -11,6 +11,8 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from math import fsum
 from typing import ClassVar, Literal
 
+from msgspec import field
+
 from viva.core.data import Data
 from viva.core.errors import SuiteError
 from viva.core.score import AnyScore, Combined, Score, ScoreError, ScoreSkipped
@@ -189,7 +191,7 @@ EMBABEL_WEIGHTS = {"timing": 1.0, "tasks": 2.0, "assertions": 4.0}
 class EmbabelSettings(WeightedSettings, frozen=True):
     """Embabel's own numbers, unless they are changed."""
 
-    weights: dict[str, float] = EMBABEL_WEIGHTS
+    weights: dict[str, float] = field(default_factory=lambda: dict(EMBABEL_WEIGHTS))
     """Add `tone` to let it count."""
     failure_penalty: float = 0.3
     most_penalty: float = 0.5

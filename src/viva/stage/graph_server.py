@@ -25,8 +25,11 @@ def main(arguments: list[str] | None = None) -> int:
     # The database logs to stdout; only our own line may go there.
     own_stdout = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
+    folder = Path(options.folder).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.chdir(folder)  # The database writes its own log into the working directory.
     password = sys.stdin.readline().strip()
-    server = _start(Path(options.folder), bolt_port, password, options.database)
+    server = _start(folder, bolt_port, password, options.database)
     own_stdout.write(json.dumps({"uri": f"bolt://127.0.0.1:{bolt_port}", "database": options.database}) + "\n")
     own_stdout.flush()
     sys.stdin.read()

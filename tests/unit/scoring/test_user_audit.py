@@ -26,12 +26,12 @@ CLEAN = [
     ("assistant", "Done, the reminder is set."),
     ("user", "Now, what is the capital of France?"),
     ("assistant", "It is Paris."),
-    ("user", "So long, and thanks for all the fish"),
+    ("user", "So Long, and Thanks for All the Fish"),
 ]
 
 
 def flags(lines, ending=None, case=CASE):
-    turns = [Turn(role=role, text=text) for role, text in lines]
+    turns = [Turn(role=role, text=text, metadata={"stop": True} if "Fish" in text else {}) for role, text in lines]
     return [finding.flag for finding in audit(case, turns, ending or Ending())]
 
 
@@ -54,6 +54,10 @@ def test_a_fact_told_before_it_was_asked_for_is_flagged():
 
 def test_a_value_from_nowhere_is_flagged():
     assert flags(with_(4, "My timezone is Australia/Sydney and my number is 555-0199.")) == ["invented_value"]
+
+
+def test_a_name_from_nowhere_is_flagged():
+    assert flags(with_(4, "My timezone is Australia/Sydney, ask for Doctor Strange.")) == ["invented_value"]
 
 
 def test_a_value_the_agent_mentioned_is_not_invented():

@@ -80,10 +80,12 @@ def _invented(case: Case, turns: Sequence[Turn]) -> Iterable[Finding]:
     sources = [task.text for task in case.tasks] + list(case.facts)
     known = _plain(" ".join(sources))
     for number, turn in _user_turns(turns):
+        if turn.metadata.get("stop") or turn.metadata.get("greeting"):
+            continue  # Words the author chose: the sign-off and the greeting.
         heard = _plain(" ".join(other.text for other in turns[: number - 1]))
         for value in _VALUE.findall(turn.text):
             wanted = _plain(value)
-            if wanted and wanted not in known and wanted not in heard:
+            if wanted and wanted != "i" and wanted not in known and wanted not in heard:
                 yield Finding(flag="invented_value", turn=number, words=value)
 
 
