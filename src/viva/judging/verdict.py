@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 from viva.core.data import Data
 from viva.core.errors import JudgeError
+from viva.core.text import storable
 from viva.ports.model import ModelReply
 
 LONGEST_REPLY = 200_000
@@ -91,7 +92,7 @@ def read_claims(reply: ModelReply, call: str) -> tuple[str, ...]:
         _unreadable("'claims' is not a list of texts")
     if len(items) > MOST_CLAIMS:
         _unreadable(f"{len(items)} claims; at most {MOST_CLAIMS} are read")
-    return tuple(items)
+    return tuple(storable(item) for item in items)
 
 
 def read_confident(reply: ModelReply, call: str, menu: Sequence[str]) -> Finding:
@@ -282,7 +283,7 @@ def _finding(found: Mapping[str, Any], menu: Sequence[str], extra: Sequence[str]
     if not isinstance(reason, str):
         _unreadable("'reason' is not a text")
     more = {key: found[key] for key in extra}
-    return Finding(answer=on_menu(found["answer"], menu), reason=reason[:LONGEST_REASON], extra=more)
+    return Finding(answer=on_menu(found["answer"], menu), reason=storable(reason[:LONGEST_REASON]), extra=more)
 
 
 def _criterion_of(item: Any, menus: Mapping[str, Sequence[str]]) -> str:
@@ -307,4 +308,4 @@ def _number(text: str) -> float | None:
 
 
 def _unreadable(detail: str) -> NoReturn:
-    raise JudgeError(detail, kind="judge_unreadable")
+    raise JudgeError(storable(detail), kind="judge_unreadable")

@@ -15,6 +15,7 @@ from viva.judging.ask import together
 from viva.judging.controls import control
 from viva.judging.judge import JudgeSettings, build_judge
 from viva.judging.panel import Panel
+from viva.judging.template import Shelf
 from viva.judging.verdict import CANNOT_TELL
 from viva.judging.votes import AnyVerdict
 from viva.ports.judge import Judge, Verdict, VerdictError
@@ -166,6 +167,7 @@ class Holistic:
             raise SuiteError("holistic asks one question: it has no batches and no canary", hint="use each for those")
         self.settings = settings
         self.judge = choose_judge(kit, settings, settings.panel)
+        self._template = Shelf(replaced=kit.template).get(self.name).hash
 
     @property
     def label(self) -> str:
@@ -175,7 +177,7 @@ class Holistic:
     @property
     def hash(self) -> str:
         """Of the judge's templates and these settings."""
-        return content_hash([self.judge.name, self.judge.hash, self.settings])
+        return content_hash([self.judge.name, self.judge.hash, self._template, self.settings])
 
     def observations(self) -> tuple[Observation, ...]:
         """None: the judge sees what others observed."""

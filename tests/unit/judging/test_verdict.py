@@ -177,3 +177,22 @@ def test_a_confidence_out_of_range_is_an_error(confidence: object) -> None:
 )
 def test_an_odd_reason_is_flagged(answer: str, reason: str, flags: tuple[str, ...]) -> None:
     assert reason_flags(answer, reason) == flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": "ID", "reason": "\\ud800", "answer": "met"}',
+        '{"id": "ID", "reason": "so", "answer": "\\udfff"}',
+        '{"id": "ID", "reason": "so", "answer": "met", "\\ud83d": 1}',
+        '{"id": "\\ud800", "reason": "so", "answer": "met"}',
+        '{"id": "ID", "reason": "so", "answer": ' + "9" * 6000 + "}",
+    ],
+)
+def test_whatever_is_kept_of_a_reply_can_be_stored(text: str) -> None:
+    try:
+        found = read_finding(ModelReply(text=text.replace("ID", ID)), ID, MENU)
+    except JudgeError as error:
+        error.message.encode("utf-8")
+    else:
+        found.reason.encode("utf-8")

@@ -110,3 +110,11 @@ async def test_completion_tells_completed_from_verified() -> None:
         "completion.completed": 1.0,
         "completion.verified": 0.0,
     }
+
+
+def test_a_replaced_template_changes_the_hash_of_its_rating_alone() -> None:
+    own = FakeKit(always("3"), templates={"fluency": "{{ response }}"})
+    kits = (FakeKit(always("3")), own)
+    fluency, tone = ([Registry().build("scorers", name, {}, kit).hash for kit in kits] for name in ("fluency", "tone"))
+    assert fluency[0] != fluency[1]
+    assert tone[0] == tone[1]

@@ -10,6 +10,7 @@ from viva.core.data import Data, content_hash, replace
 from viva.core.evidence import Evidence, Observation, Observed
 from viva.core.score import AnyScore, Score, ScoreError
 from viva.judging.ask import together
+from viva.judging.template import Shelf
 from viva.ports.judge import Verdict, VerdictError
 from viva.ports.kit import Kit
 from viva.registry import Registry
@@ -52,6 +53,7 @@ class Rated:
     def __init__(self, settings: RatedSettings, kit: Kit) -> None:
         self.settings = settings
         self.judge = kit.judge()
+        self._template = Shelf(replaced=kit.template).get(self.name).hash
 
     @property
     def label(self) -> str:
@@ -60,8 +62,8 @@ class Rated:
 
     @property
     def hash(self) -> str:
-        """Of the judge and these settings; the template's own hash is on the score."""
-        return content_hash([self.name, self.judge.name, self.judge.hash, self.settings])
+        """Of the judge, the template and these settings."""
+        return content_hash([self.name, self.judge.name, self.judge.hash, self._template, self.settings])
 
     def observations(self) -> tuple[Observation, ...]:
         """None."""
