@@ -161,12 +161,12 @@ class Parser:
         return self._call(word, (target,))
 
     def _call(self, word: Token, before: tuple[Node, ...]) -> Node:
+        known = FUNCTIONS.get(word.text)
+        if known is None:  # Before its arguments are read: a misspelt macro would blame its variable.
+            raise self._no_function(word, bool(before))
         arguments = (*before, *self._until(")"))
         end = self._tokens[self._at - 1].end
         start = before[0].start if before else word.start
-        known = FUNCTIONS.get(word.text)
-        if known is None:
-            raise self._no_function(word, bool(before))
         if len(arguments) != known.arguments or (before and not known.method):
             raise self._wrong(f"{word.text} is written {known.usage}", word.start)
         return Call(start, end, self._depth(*arguments), word.text, arguments, word.start)
