@@ -90,7 +90,7 @@ def test_empty_and_repeated_turns_are_flagged():
 
 
 async def test_findings_are_shown_and_weigh_nothing():
-    turns = tuple(Turn(role=role, text=text) for role, text in with_(3, "Sure, I am on it."))
+    turns = tuple(Turn(role=role, text=text) for role, text in with_(3, "Sure, I am on it.")[:-1])
     seen = Evidence(trial="t", case=CASE, variant=Variant(), transcript=Transcript(turns=turns))
     (score,) = await User(UserSettings(), None).score(seen)
     assert score.weight == 0
