@@ -185,7 +185,6 @@ class _Connection(asyncio.Protocol):
         self._server = server
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
-        self._busy = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
@@ -219,14 +218,17 @@ class _Connection(asyncio.Protocol):
         answer, asked = self._server.answer(seen, loop.time())
         if answer.fault == "hang":
             return
-        self._server.begin()
         if answer.latency_s:
-            loop.call_later(answer.latency_s, self._reply, answer, asked)
+            self._server.begin()
+            loop.call_later(answer.latency_s, self._reply_late, answer, asked)
         else:
             self._reply(answer, asked)
 
-    def _reply(self, answer: Answer, asked: Asked | None) -> None:
+    def _reply_late(self, answer: Answer, asked: Asked | None) -> None:
         self._server.end()
+        self._reply(answer, asked)
+
+    def _reply(self, answer: Answer, asked: Asked | None) -> None:
         if self._transport is None:
             return
         if answer.fault == "reset":
