@@ -53,7 +53,7 @@ async def _read(view: RunView, fail_under: float | None) -> RunOutcome:
 
 def code_of(view: RunView, outcome: RunOutcome) -> int:
     """The exit code: a signal before errors before thresholds."""
-    return 128 + view.signal if view.signal else outcome.code
+    return 128 + view.signal if view.signal else outcome.code_after(view.course.status)
 
 
 def worst(codes: Iterable[int]) -> int:
@@ -68,11 +68,9 @@ def _tell_more(view: RunView, args: argparse.Namespace) -> None:
     if view.abandoned:
         left = count(len(view.abandoned), "agent")
         terminal.error(f"{left} did not let go, left behind: {_few(view.abandoned)}")
-    if view.status in ("interrupted", "aborted"):
-        terminal.error(
-            f"the run stopped before its end: {view.reason or view.status}; {view.not_run:,} trials are missing"
-        )
-    if view.status in ("interrupted", "aborted"):
+    course = view.course
+    if course.status != "finished":
+        terminal.error(f"stopped early: {course.reason or course.status}; {count(course.not_run, 'trial')} missing")
         terminal.hint(f"go on with: {resume_command(view, args)}")
     if redactor.count:
         terminal.err(f"{count(redactor.count, 'secret')} masked in what was stored and shown")
@@ -81,6 +79,9 @@ def _tell_more(view: RunView, args: argparse.Namespace) -> None:
 def resume_command(view: RunView, args: argparse.Namespace) -> str:
     """The command that does what is missing, with the permissions this one had."""
     words = ["viva", "resume", view.id]
+    if view.scoring:
+        words = ["viva", "score", view.id, "--name", view.scoring]
+        words += ["--suite", args.suite] if args.suite else []
     for option, values in (("--allow", args.allow), ("--allow-env", args.allow_env)):
         for value in values:
             words += [option, value]

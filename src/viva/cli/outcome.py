@@ -10,7 +10,7 @@ from viva.cli.exit_codes import ExitCode
 from viva.cli.tables import MOST_ROWS, count, number, show_run, show_trials
 from viva.cli.terminal import terminal
 from viva.core.data import Data, to_plain
-from viva.core.run import Run
+from viva.core.run import Run, RunStatus
 from viva.core.score import TrialResult
 from viva.core.threshold import Threshold
 from viva.ports.store import Store
@@ -27,10 +27,9 @@ class RunOutcome:
     thresholds: tuple[ThresholdResult, ...]
     shown: tuple[TrialResult, ...]
 
-    @property
-    def code(self) -> ExitCode:
-        """The exit code the stored results deserve; signals are known to whoever ran it."""
-        if self.summary.outcomes.errors or self.run.status in ("aborted", "interrupted"):
+    def code_after(self, status: RunStatus) -> ExitCode:
+        """The exit code the stored results deserve after an execution that ended so."""
+        if self.summary.outcomes.errors or status in ("aborted", "interrupted"):
             return ExitCode.TRIAL_ERRORS
         below = not all(result.holds for result in self.thresholds)
         return ExitCode.BELOW_THRESHOLD if below else ExitCode.FINE
@@ -62,7 +61,7 @@ async def read_outcome(
 def print_run(outcome: RunOutcome, *, as_json: bool = False, quiet: bool = False, code: int | None = None) -> None:
     """Show a run: JSON, one line, or tables."""
     if as_json:
-        terminal.json(outcome_data(outcome, outcome.code if code is None else code))
+        terminal.json(outcome_data(outcome, outcome.code_after(outcome.run.status) if code is None else code))
     elif quiet:
         terminal.out(one_line_result(outcome))
     else:
@@ -113,4 +112,4 @@ def _thresholds(run: Run, fail_under: float | None) -> Iterable[Threshold]:
 
 def _with_rates(outcomes: Outcomes) -> dict[str, Any]:
     rates = {"pass_rate": outcomes.pass_rate, "error_rate": outcomes.error_rate}
-    return {**explicit(outcomes), **rates, "pass_interval": explicit(outcomes.pass_interval)}
+    return {**explicit(outcomes), **rates}

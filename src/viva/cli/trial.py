@@ -59,11 +59,10 @@ def _show_scores(scores: Sequence[AnyScore]) -> None:
 
 def _show_account(evidence: Evidence) -> None:
     timing = evidence.timing
+    times = f"mean {milliseconds(timing.mean_ms)}, p95 {milliseconds(timing.p95_ms)}"
+    failed = count(evidence.failures, "failed attempt")
     terminal.out()
-    terminal.out(
-        f"{count(timing.responses, 'response')}, mean {milliseconds(timing.mean_ms)}, "
-        f"p95 {milliseconds(timing.p95_ms)}, trial {milliseconds(timing.total_ms)}, {count(evidence.failures, 'failed attempt')}"
-    )
+    terminal.out(f"{count(timing.responses, 'response')}, {times}, trial {milliseconds(timing.total_ms)}, {failed}")
     for role, usage in evidence.usage.items():
         terminal.out(usage_line(role, usage))
     if evidence.flags:

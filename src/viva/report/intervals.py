@@ -29,8 +29,8 @@ def t_interval(mean: float, stderr: float, freedom: int) -> Interval:
     return Interval(low=mean - reach, high=mean + reach)
 
 
-def wilson_interval(hits: int, n: int) -> Interval | None:
-    """The 95 % interval of a share, honest near 0 and 1 and for few trials."""
+def wilson_interval(hits: float, n: float) -> Interval | None:
+    """The 95 % interval of a share, honest near 0 and 1 and for few trials; `n` may be an effective number."""
     if n <= 0:
         return None
     z = NormalDist().inv_cdf(0.975)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from viva.core.data import Data
 from viva.core.timing import percentile
-from viva.report.intervals import Interval, t_interval
+from viva.report.intervals import Interval, t_interval, wilson_interval
 
 EXACT_QUANTILES = 8192
 """Up to so many values, quantiles are exact; beyond, they are within one per cent."""
@@ -80,6 +80,16 @@ class RunningMean:
             lowest=self._lowest,
             highest=self._highest,
         )
+
+    def share_interval(self) -> Interval | None:
+        """The 95 % interval of the mean of zeros and ones, by as many trials as the clusters are worth."""
+        found = self.estimate()
+        if found.mean is None:
+            return None
+        worth = float(self._clusters)
+        if found.stderr:
+            worth = min(max(worth, found.mean * (1 - found.mean) / found.stderr**2), float(self._n))
+        return wilson_interval(found.mean * worth, worth)
 
     def _close_cluster(self) -> None:
         if not self._cluster_n:

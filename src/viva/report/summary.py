@@ -8,7 +8,7 @@ from collections.abc import AsyncIterable, Iterable, Sequence
 from viva.core.data import Data
 from viva.core.score import AnyScore, Outcome, Score, ScoreError, TrialResult
 from viva.core.usage import NO_USAGE, Usage
-from viva.report.intervals import Interval, wilson_interval
+from viva.report.intervals import Interval
 from viva.report.running import Estimate, Quantiles, RunningMean, RunningQuantiles
 
 MOST_NAMES = 1000
@@ -43,6 +43,8 @@ class Outcomes(Data, frozen=True):
     failed: int = 0
     errors: int = 0
     skipped: int = 0
+    pass_interval: Interval | None = None
+    """The 95 % interval of the pass rate; repeats of a case do not pass for independent trials."""
 
     @property
     def pass_rate(self) -> float | None:
@@ -55,11 +57,6 @@ class Outcomes(Data, frozen=True):
         """The share of errors among all trials that were not skipped."""
         tried = self.n - self.skipped
         return self.errors / tried if tried else None
-
-    @property
-    def pass_interval(self) -> Interval | None:
-        """The 95 % interval of the pass rate."""
-        return wilson_interval(self.passed, self.passed + self.failed)
 
 
 class VariantSummary(Data, frozen=True):
@@ -171,10 +168,13 @@ class _Group:
     def __init__(self) -> None:
         self.counts: Counter[Outcome] = Counter()
         self.score = RunningMean()
+        self.passing = RunningMean()
         self.latency = RunningQuantiles()
 
     def add(self, result: TrialResult) -> None:
         self.counts[result.outcome] += 1
+        if result.outcome in ("pass", "fail"):
+            self.passing.add(float(result.outcome == "pass"), result.case)
         if result.score is not None:
             self.score.add(result.score, result.case)
         if result.mean_ms is not None:
@@ -188,6 +188,7 @@ class _Group:
             failed=counts["fail"],
             errors=counts["error"],
             skipped=counts["skipped"],
+            pass_interval=self.passing.share_interval(),
         )
 
     def summary(self, name: str) -> VariantSummary:

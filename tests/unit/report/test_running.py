@@ -44,6 +44,27 @@ def test_one_case_repeated_is_judged_by_its_repeats() -> None:
     assert running.estimate().stderr == pytest.approx(statistics.stdev([0.0, 1.0, 1.0]) / 3**0.5)
 
 
+def test_a_share_is_worth_its_cases_not_its_repeats() -> None:
+    alone, repeated = RunningMean(), RunningMean()
+    for case, passed in enumerate((1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0)):
+        alone.add(passed, case)
+        for _ in range(5):
+            repeated.add(passed, case)
+    one, five = alone.share_interval(), repeated.share_interval()
+    assert one is not None and five is not None
+    assert one.low == pytest.approx(0.4902, abs=1e-3)
+    assert (five.low, five.high) == (pytest.approx(one.low, abs=0.03), pytest.approx(one.high, abs=0.03))
+
+
+def test_a_share_of_all_is_no_certainty() -> None:
+    running = RunningMean()
+    for _ in range(100):
+        running.add(1.0, "one case")
+    found = running.share_interval()
+    assert found is not None
+    assert found.low < 0.25
+
+
 def test_equal_values_have_no_spread_however_many() -> None:
     running = RunningMean()
     for number in range(20_000):
