@@ -63,3 +63,14 @@ def test_without_a_model_it_says_which_there_are(folder: Path, monkeypatch: pyte
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "VIVA_JUDGE"):
         monkeypatch.delenv(name, raising=False)
     assert main(["judge", "test"]) == 2
+
+
+@pytest.mark.soak
+def test_the_bundled_model_is_measured_with_its_caveat_beside_its_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("xllamacpp")
+    assert main(["judge", "test", "--model", "local/smollm2", "--limit", "2", "-c", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "no better than chance" in out
+    assert "local/smollm2 on 2 labelled items" in out
