@@ -110,6 +110,33 @@ def test_no_link_between_documents_is_dead(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
+def test_the_table_in_the_readme_is_what_the_suite_in_the_readme_prints(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (suite,) = re.findall(r"^```yaml\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    (table,) = re.findall(r"^```text\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    viva("viva init", tmp_path)
+    (tmp_path / "capitals.yml").write_text(suite, encoding="utf-8")
+    ran = viva("viva run capitals.yml", tmp_path)
+    assert ran.returncode == ExitCode.FINE, ran.stderr
+    assert without_times(ran.stdout) == without_times(table)
+
+
+def without_times(text: str) -> list[list[str]]:
+    """The words of each line, without what differs from run to run."""
+    text = re.sub(r"[\d,.]+ m?s\b", "TIME", re.sub(r"\d{8}-\d{6}-\w+", "RUN", text))
+    return [re.sub("[─-]+", "-", line).split() for line in text.splitlines()]
+
+
+PYTHON_BLOCKS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", PYTHON_BLOCKS, ids=name_of)
+def test_every_python_example_in_the_guide_runs(document: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        ran = subprocess.run([sys.executable, "-c", block], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+
+
 def sections() -> dict[str, str]:
     """The reference, by command."""
     parts = re.split(r"^## viva (\w+)$", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
