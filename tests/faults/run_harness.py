@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -90,7 +89,7 @@ def timeless(value: Any) -> Any:
     """The same without times, which no two runs share."""
     if isinstance(value, dict):
         return {key: timeless(item) for key, item in value.items() if key not in TIMES}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [timeless(item) for item in value]
     return value
 

@@ -89,7 +89,7 @@ def test_a_kill_while_scoring_leaves_the_evidence_and_only_missing_scores_are_ma
     after = children.results()
     assert all(after[key]["evidence"] == kept["evidence"] for key, kept in before.items())
     assert all(children.openings()[key] == opened_before[key] for key in before), "a second conversation"
-    assert sum("finished" in line for line in lines) == 20 - (len(before) - len(unscored))
+    assert sum(line.startswith("finished ") for line in lines) == 20 - (len(before) - len(unscored))
 
 
 def test_two_processes_resume_one_run_and_each_trial_is_executed_once(tmp_path):

@@ -221,18 +221,20 @@ class Schedule:
     # One trial, from its slot to the store.
 
     async def _do(self, trial: Trial) -> None:
-        evidence = await self._talk(trial)
-        if evidence is not None:
-            await self._keep_and_score(evidence)
+        kept = await self._talk_and_keep(trial)
+        if kept is not None:
+            await self._score_kept(kept)
 
-    async def _talk(self, trial: Trial) -> Evidence | None:
-        """Hold the conversation in one of the endpoint's slots; None when there is nothing to keep."""
+    async def _talk_and_keep(self, trial: Trial) -> Evidence | None:
+        """Hold the conversation in one of the endpoint's slots; None when there is nothing to score."""
         try:
             gate = self._gate(self._parts.subject(trial).endpoint)
         except (asyncio.CancelledError, GeneratorExit):
             raise
         except BaseException as error:
-            return broken_evidence(trial, error)
+            return await self._keep(broken_evidence(trial, error))
+        # The slot is given back when the evidence is safe, not before: a kill can cost no more conversations than
+        # there are slots. Scoring needs no slot.
         async with gate.slots:
             if self._halted.is_set():
                 return None
@@ -242,7 +244,8 @@ class Schedule:
                 self._announcer.tell(TrialStarted(scene.key))
             evidence = await scene.run()
             self._scenes.discard(scene)
-        return self._weigh(scene, evidence)
+            weighed = self._weigh(scene, evidence)
+            return None if weighed is None else await self._keep(weighed)
 
     def _weigh(self, scene: Scene, evidence: Evidence) -> Evidence | None:
         """Decide whether evidence is kept, held back until we know more, or dropped."""
@@ -275,29 +278,40 @@ class Schedule:
                 task.add_done_callback(self._on_done)
 
     async def _keep_and_score(self, evidence: Evidence) -> None:
-        try:
-            kept = await self._keep(evidence)
-            if kept is None:  # Another process was faster: its evidence counts, ours is dropped.
-                await self._score_stored(evidence.trial)
-                return
-            fault("engine.kept")
-            await self._score(kept)
-        except StoreError as error:
-            self._on_store_error(error)
+        kept = await self._keep(evidence)
+        if kept is not None:
+            await self._score_kept(kept)
 
     async def _keep(self, evidence: Evidence) -> Evidence | None:
-        """Commit evidence, without what cannot be written; None when the trial already has some."""
+        """Commit evidence, without what cannot be written; None when that failed."""
         try:
-            return evidence if await self._store.add_evidence(self._run.id, evidence) else None
+            return await self._commit(evidence)
+        except StoreError as error:
+            self._on_store_error(error)
+            return None
+
+    async def _commit(self, evidence: Evidence) -> Evidence:
+        try:
+            is_new = await self._store.add_evidence(self._run.id, evidence)
         except StoreError as error:
             if error.kind != "unstorable":
                 raise
-            copy = storable_evidence(evidence, error)
-        return copy if await self._store.add_evidence(self._run.id, copy) else None
+            evidence = storable_evidence(evidence, error)
+            is_new = await self._store.add_evidence(self._run.id, evidence)
+        fault("engine.kept")
+        # Where another process was faster, its evidence counts, and ours is dropped.
+        return evidence if is_new else await self._store.evidence(self._run.id, evidence.trial)
 
     async def _score_stored(self, key: str) -> None:
         try:
             evidence = await self._store.evidence(self._run.id, key)
+        except StoreError as error:
+            self._on_store_error(error)
+            return
+        await self._score_kept(evidence)
+
+    async def _score_kept(self, evidence: Evidence) -> None:
+        try:
             await self._score(evidence)
         except StoreError as error:
             self._on_store_error(error)
