@@ -57,6 +57,9 @@ class SmallKit:
         self.folder = folder
         self.clock = SystemClock()
 
+    def allow_program(self, program: str) -> None:
+        pass
+
     def env(self, name: str) -> str | None:
         return self._env.get(name)
 

@@ -142,6 +142,10 @@ EXTRAS: dict[str, str] = {
 }
 
 
+COMMAND = "command:"
+"""What an allowed program is written with, to tell it from a module: `--allow command:python`."""
+
+
 class Registry:
     """Finds implementations by kind and name, and remembers which modules the user allowed."""
 
@@ -200,6 +204,18 @@ class Registry:
     def allows(self, module: str) -> bool:
         """Whether the user allowed importing a module: by its name, or by a package above it."""
         return any(module == allowed or module.startswith(allowed + ".") for allowed in self._allowed)
+
+    def check_program(self, program: str, where: str = "") -> None:
+        """Refuse a program the user did not allow: starting one is running code, and a suite may come from anybody."""
+        name = program.replace("\\", "/").rpartition("/")[2]
+        if f"{COMMAND}{program}" in self._allowed or (name == program and f"{COMMAND}*" in self._allowed):
+            return
+        raise SuiteError(
+            f"starting the program {program!r} is not allowed",
+            kind="not_allowed",
+            hint=f"a suite cannot allow it; run with --allow {COMMAND}{program} if you trust this suite",
+            where=where,
+        )
 
     def import_object(self, name: str, where: str = "") -> Any:
         """Import `module:attr` or `module.attr` where the user allowed it (for function subjects)."""

@@ -31,6 +31,9 @@ class SubjectKit:
         scheme, _, name = text.rpartition("env:")
         return Secret(scheme + self._env[name], text)
 
+    def allow_program(self, program: str) -> None:
+        pass
+
     def env(self, name: str) -> str | None:
         return self._env.get(name)
 

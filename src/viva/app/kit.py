@@ -76,6 +76,10 @@ class RunKit:
         """A setting of viva's own from the environment."""
         return self._environment.get(name)
 
+    def allow_program(self, program: str) -> None:
+        """Let a program be started that the user allowed. Raises SuiteError otherwise."""
+        self._registry.check_program(program)
+
     def load(self, target: str) -> Any:
         """Import `module:attr` where the user allowed its module. Raises SuiteError."""
         return self._registry.import_object(target)

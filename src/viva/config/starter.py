@@ -6,12 +6,17 @@ from pathlib import Path
 
 import msgspec
 
+from viva.config import settings
 from viva.config.schema import suite_schema
 from viva.core.errors import SetupError
 from viva.registry import Registry
 
 SCHEMA = Path(".viva") / "suite.schema.json"
 FILES = ("suite.yml", "agent.py")
+SETTINGS = b"""# What suites may do in this project. A suite cannot allow anything itself: it may come from anybody.
+# The starter's agent is a Python program.
+allow = ["command:python"]
+"""
 _TEMPLATES = Path(__file__).with_name("templates")
 
 
@@ -24,6 +29,8 @@ def write_starter(folder: str | Path, *, force: bool = False, registry: Registry
         raise SetupError(f"{' and '.join(existing)} already there", kind="exists", hint=hint, where=str(home))
     contents = {name: (_TEMPLATES / name).read_bytes() for name in FILES}
     contents[str(SCHEMA)] = msgspec.json.format(msgspec.json.encode(suite_schema(registry)), indent=2) + b"\n"
+    if not (home / settings.FILE).exists():
+        contents[str(settings.FILE)] = SETTINGS
     try:
         return [_write(home / name, content) for name, content in contents.items()]
     except OSError as error:

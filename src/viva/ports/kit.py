@@ -30,6 +30,10 @@ class Kit(Protocol):
         """Resolve `env:NAME` where the name is allowed. Raises SuiteError or SetupError."""
         ...
 
+    def allow_program(self, program: str) -> None:
+        """Let a program be started that the user allowed (`--allow command:NAME`). Raises SuiteError otherwise."""
+        ...
+
     def env(self, name: str) -> str | None:
         """A setting of viva's own from the environment (NEO_URI, OPENAI_BASE_URL); never for secrets of a suite."""
         ...

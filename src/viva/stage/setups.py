@@ -9,7 +9,7 @@ from viva.core.errors import StageError, SuiteError
 from viva.ports.kit import Kit
 from viva.stage import probe
 from viva.stage.ground import Ground
-from viva.wire.process import ProcessRequest, run_process
+from viva.wire.process import ProcessError, ProcessRequest, run_process
 
 
 class CypherSettings(Data, frozen=True):
@@ -114,6 +114,9 @@ class CommandSetup:
     def __init__(self, settings: CommandSettings, kit: Kit) -> None:
         if not settings.argv:
             raise SuiteError("a command setup needs an argv")
+        for argv in (settings.argv, settings.undo):
+            if argv:
+                kit.allow_program(argv[0])
         self._settings = settings
         self._kit = kit
 
@@ -127,9 +130,10 @@ class CommandSetup:
         extra = {name: value for name in self._settings.environment if (value := self._kit.env(name)) is not None}
         folder = str(self._kit.folder) if self._kit.folder else None
         request = ProcessRequest(argv=argv, cwd=folder, env=extra, timeout_s=self._settings.timeout_s)
-        result = await run_process(request)
-        if result.timed_out:
-            raise StageError(f"{argv[0]} did not end within {self._settings.timeout_s:g} s", kind="setup_timeout")
+        try:
+            result = await run_process(request)
+        except ProcessError as error:
+            raise StageError(error.detail, kind=f"setup_{error.kind}", hint=error.hint) from error
         if result.exit_code != 0:
             said = result.stderr.decode("utf-8", "backslashreplace").strip()[-300:]
             raise StageError(f"{argv[0]} ended with exit code {result.exit_code}: {said}", kind="setup_failed")
