@@ -12,6 +12,7 @@ from viva.scoring.reading import AbsentError
 
 Path = tuple[str | int, ...]
 
+LISTS = (list, tuple)
 LONGEST_PATH = 500
 _PART = re.compile(
     r"""\.?(?P<name>[^.\[\]"']+)
@@ -51,10 +52,11 @@ def follow(data: Any, path: Path) -> Any:
     value = data
     for depth, part in enumerate(path):
         if isinstance(value, dict):
-            if str(part) not in value:
+            key = part if type(part) is str else str(part)
+            if key not in value:
                 raise _no_field(value, path, depth)
-            value = value[str(part)]
-        elif isinstance(value, list | tuple):
+            value = value[key]
+        elif isinstance(value, LISTS):
             value = _item(value, path, depth)
         else:
             kind = "null" if value is None else type(value).__name__

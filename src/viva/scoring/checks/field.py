@@ -60,6 +60,8 @@ class FieldSettings(Data, frozen=True):
     absent: bool | None = None
 
 
+SCALARS = frozenset((str, int, float, bool, type(None)))
+
 Test = Callable[[Any, Evidence], str]
 """Empty when the value is as it should be, else what is wrong with it."""
 
@@ -115,7 +117,7 @@ class Field(PlainScorer):
         return self.claim(holds, absent.reason, {"outcome": absent.outcome})
 
     def _compare(self, found: Any, evidence: Evidence) -> Score:
-        detail = {"found": found if isinstance(found, str | int | float | bool | None) else show(found, 400)}
+        detail = {"found": found if type(found) in SCALARS else show(found, 400)}
         if self._wants_absent:
             return self.claim(False, f"it should be absent, and is {show(found)}", detail)
         wrong = [said for test in self._tests if (said := test(found, evidence))]
@@ -156,6 +158,8 @@ def _tests(settings: FieldSettings) -> list[Test]:
 def _equals(given: Any) -> Test:
     def test(found: Any, evidence: Evidence) -> str:
         wanted = reference(evidence, given)
+        if type(found) is type(wanted) and type(found) in SCALARS and found == wanted:
+            return ""  # The common case, at a tenth of the price.
         return "" if same(found, wanted) else f"expected {show(wanted)}, got {show(found)}"
 
     return test

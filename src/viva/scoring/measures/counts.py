@@ -59,7 +59,7 @@ class Turns(Count):
     def look(self, evidence: Evidence) -> Score:
         """Count the replies."""
         turns = len(evidence.transcript.replies)
-        return self.scaled(turns, "turns", f"{turns} turn{'s' * (turns != 1)}")
+        return self.scaled(float(turns), "turns", f"{turns} turn{'s' * (turns != 1)}")
 
 
 class CostSettings(CountSettings, frozen=True):
