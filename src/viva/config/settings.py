@@ -27,7 +27,7 @@ class Settings(Data, frozen=True):
     """What a user sets once for a project; a flag goes before it, and so does the environment."""
 
     allow: tuple[str, ...] = ()
-    """Modules a suite may name as `module:Class`."""
+    """Modules a suite may name as `module:Class`, and programs it may start, as `command:NAME`."""
     allow_env: tuple[str, ...] = ()
     """Variables a suite may use as `env:NAME`; a trailing `*` allows a prefix."""
     store: str | None = None

@@ -21,7 +21,10 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def write_starter(folder: str | Path, *, force: bool = False, registry: Registry | None = None) -> list[Path]:
-    """Write the starter files and the schema their first line names; files that exist are kept unless forced."""
+    """Write the starter files, the schema their first line names, and the permission to start the agent.
+
+    Files that exist are kept unless forced; the user's own settings are kept in any case.
+    """
     home = Path(folder)
     existing = [name for name in FILES if (home / name).exists()]
     if existing and not force:

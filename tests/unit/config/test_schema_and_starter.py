@@ -14,6 +14,7 @@ import pytest
 from viva.config.keys import CaseKeys, CriterionKeys, DatasetKeys, LimitKeys, SuiteKeys
 from viva.config.load import load_suite, load_text
 from viva.config.schema import MODELINE, suite_schema
+from viva.config.settings import read_settings
 from viva.config.starter import write_starter
 from viva.config.tree import plain
 from viva.config.yaml import read_yaml
@@ -95,7 +96,8 @@ def test_an_implementation_that_cannot_be_imported_is_a_free_mapping() -> None:
 
 def test_the_starter_is_a_suite_that_loads_and_whose_first_line_names_its_schema(tmp_path: Path) -> None:
     written = write_starter(tmp_path)
-    assert {path.name for path in written} == {"suite.yml", "agent.py", "suite.schema.json"}
+    assert {path.name for path in written} == {"suite.yml", "agent.py", "suite.schema.json", "settings.toml"}
+    assert read_settings(tmp_path).allow == ("command:python",)
     suite = load_suite(tmp_path / "suite.yml")
     assert [case.id for case in suite.cases] == ["france", "spain", "unknown"]
     first = (tmp_path / "suite.yml").read_text().splitlines()[0]
@@ -124,8 +126,11 @@ def test_the_starter_replaces_nothing_unless_forced(tmp_path: Path) -> None:
         write_starter(tmp_path)
     assert (tmp_path / "agent.py").read_text() == "mine"
     assert not (tmp_path / "suite.yml").exists()
+    (tmp_path / ".viva").mkdir()
+    (tmp_path / ".viva" / "settings.toml").write_text('store = "mine.db"\n')
     write_starter(tmp_path, force=True)
     assert (tmp_path / "agent.py").read_text() != "mine"
+    assert read_settings(tmp_path).store == "mine.db"
 
 
 def test_a_folder_that_cannot_be_written_is_a_setup_error(tmp_path: Path) -> None:
