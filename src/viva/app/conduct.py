@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from viva.engine.plan import plan, trial_keys
 from viva.engine.schedule import Course, Owed, Schedule, Settings
 from viva.engine.stop import signals_heard
 from viva.store.sqlite import SqliteStore
+
+TRIED_FIRST = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ async def conduct(desk: Desk, work: Work) -> RunView:
             trials=lambda: plan(run, work.cases, held),
             unscored=[key for key in trial_keys(work.cases) if key in held and key not in scored] if held else (),
         )
-        _try_first(workshop, owed)
+        _try_parts(workshop, owed)
         await _enter(desk, work, owed)
         schedule = Schedule(
             run,
@@ -108,10 +111,9 @@ async def _spent(store: SqliteStore, work: Work) -> Usage:
     return spent
 
 
-def _try_first(workshop: Workshop, owed: Owed) -> None:
-    """Build the first trial's parts now: what is wrong with them is wrong before anything is spent."""
-    trial = next(owed.trials(), None)
-    if trial is not None:
+def _try_parts(workshop: Workshop, owed: Owed) -> None:
+    """Build the parts of the first trials now: what is wrong with them is wrong before anything is spent."""
+    for trial in islice(owed.trials(), TRIED_FIRST):
         workshop.subject(trial)
         workshop.driver(trial)
         workshop.scoring(trial.case)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from viva.core.case import Case
 from viva.core.check import Check, Measure
 from viva.core.data import content_hash
+from viva.core.errors import VivaError
 from viva.core.ref import Ref
 from viva.core.stage import NO_STAGE
 from viva.core.trial import Trial
@@ -118,13 +119,17 @@ class Workshop:
         labels: dict[str, int] = {}
         specs: tuple[Check | Measure, ...] = (*case.checks, *case.measures)
         for spec in specs:
-            scorer: Scorer = self._registry.build("scorers", spec.scorer, spec.settings, self._kit, spec.where)
+            scorer: Scorer = self._build("scorers", Ref(name=spec.scorer, settings=spec.settings, where=spec.where))
             scorers.append(Labelled(scorer, spec, _unique_label(scorer, spec, labels)))
         formula: Formula = self._build("formulas", case.formula)
         return Scoring(tuple(scorers), formula)
 
     def _build(self, kind: str, ref: Ref) -> Any:
-        return self._registry.build(kind, ref.name, ref.settings, self._kit, ref.where)
+        try:
+            return self._registry.build(kind, ref.name, ref.settings, self._kit, ref.where)
+        except VivaError as error:
+            error.where = error.where or ref.where  # An implementation does not know where it was named.
+            raise
 
 
 def _unique_label(scorer: Scorer, spec: Check | Measure, seen: dict[str, int]) -> str:

@@ -123,7 +123,6 @@ async def _wait_for(tasks: list[asyncio.Task[list[AnyScore]]]) -> None:
 
 async def _ask(scorer: Scorer, evidence: Evidence, clock: Clock) -> list[AnyScore]:
     began = clock.monotonic()
-    task = asyncio.current_task()
     try:
         found = await _bounded(scorer, evidence)
     except TimeoutError:
@@ -131,12 +130,15 @@ async def _ask(scorer: Scorer, evidence: Evidence, clock: Clock) -> list[AnyScor
     except VivaError as error:
         return [_score_error(scorer, error.kind, str(error), began, clock)]
     except BaseException as error:
-        if isinstance(error, GeneratorExit) or (
-            isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling()
-        ):
+        if isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and _is_cancelled()):
             raise
         return [_score_error(scorer, "scorer_error", f"{type(error).__name__}: {error}", began, clock)]
     return _checked(scorer, found, began, clock)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _bounded(scorer: Scorer, evidence: Evidence) -> Any:

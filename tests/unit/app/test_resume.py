@@ -185,3 +185,10 @@ async def test_runs_at_the_same_time_get_ids_of_their_own(folder):
     views = await asyncio.gather(*(examine(spec(folder, fresh=True, hear_signals=False)) for _ in range(3)))
     assert len({view.id for view in views}) == 3
     assert os.path.exists(folder / "viva.db") and viva.__version__ == views[0].run.viva_version
+
+
+async def test_what_is_wrong_with_a_later_case_is_found_before_anything_is_spent(folder):
+    edit(folder, "Where is the other Paris?}", "Where is the other Paris?, checks: [{contains: {}}]}")
+    with pytest.raises(SuiteError, match=r"suite\.yml:7.*say which text"):
+        await examine(spec(folder))
+    assert calls(folder) == 0
