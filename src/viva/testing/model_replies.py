@@ -77,7 +77,14 @@ def reply_body(asked: Asked, answer: Answer) -> bytes:
         message["refusal"] = text
     choice = {"index": 0, "message": message, "finish_reason": "stop" if answer.refused else answer.finish}
     return to_json(
-        {"object": "chat.completion", "model": asked.prompt.model, "choices": [choice], "usage": _told(usage)}
+        {
+            "id": "chatcmpl-1",
+            "created": 0,
+            "object": "chat.completion",
+            "model": asked.prompt.model,
+            "choices": [choice],
+            "usage": _told(usage),
+        }
     )
 
 
@@ -146,6 +153,7 @@ def _told(usage: Usage) -> dict[str, Any]:
     return {
         "prompt_tokens": usage.input_tokens,
         "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.tokens,
         "prompt_tokens_details": cached,
     }
 
