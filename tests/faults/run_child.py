@@ -113,7 +113,7 @@ def main() -> int:
     )
     view = run_blocking(lambda: examine(spec))
     say(f"end {view.status} not_run {view.not_run} abandoned {','.join(view.abandoned)} nothing {view.owed_nothing}")
-    os._exit(spec.stopper.exit_code if spec.stopper.asked else 0)
+    os._exit(128 + view.signal if view.signal else 0)
 
 
 if __name__ == "__main__":

@@ -169,4 +169,5 @@ async def _report(desk: Desk, work: Work, course: Course) -> RunView:
     run = await desk.store.run(work.run.id)
     abandoned = tuple(course.abandoned)
     desk.announcer.tell(RunFinished(run.id, run.status, run.reason, course.finished, course.not_run, abandoned))
-    return RunView(run, desk.store.path, course, resumed=not work.is_new, signal=desk.spec.stopper.by)
+    signal = 0 if course.status == "finished" else desk.spec.stopper.by
+    return RunView(run, desk.store.path, course, resumed=not work.is_new, signal=signal)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from viva.app.conduct import Desk, Work, conduct
 from viva.app.hashes import changed_parts, describe_change
-from viva.app.intent import Intent, read_intent
+from viva.app.intent import Intent, merge_limits, read_intent
 from viva.app.project import open_project
 from viva.app.spec import RunSpec
 from viva.app.view import RunView
@@ -77,7 +77,7 @@ def _as_before(spec: RunSpec, run: Run) -> RunSpec:
         limit=filters.get("limit"),
         repeats=filters.get("repeats"),
         concurrency=spec.concurrency or run.concurrency,
-        limits=spec.limits or run.limits,
+        limits=merge_limits(spec.limits, run.limits),
         roles=replace(spec.roles, **named),
     )
 
@@ -151,6 +151,6 @@ async def _from_store(desk: Desk, run: Run) -> Work:
             f"run {run.id} examined {run.subject.name.removeprefix(PYTHON)}, a Python object of its script",
             hint="resume it from Python: viva.run(suite, subject=…, fresh=False)",
         )
-    limits = desk.spec.limits or run.limits
+    limits = merge_limits(desk.spec.limits, run.limits)
     run = replace(run, limits=limits, concurrency=desk.spec.concurrency or run.concurrency)
     return Work(run, tuple(await desk.store.cases(run.id)), {}, desk.spec.subject, is_new=False)

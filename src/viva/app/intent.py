@@ -18,6 +18,7 @@ from viva.config.settings import choose_roles
 from viva.core.case import Case
 from viva.core.data import content_hash, replace
 from viva.core.errors import SuiteError
+from viva.core.limits import RunLimits
 from viva.core.ref import Ref
 from viva.core.run import Run
 from viva.core.suite import Roles, Suite
@@ -60,7 +61,7 @@ def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
         roles=roles,
         sources=suite.sources,
         thresholds=suite.thresholds,
-        limits=spec.limits or suite.limits,
+        limits=merge_limits(spec.limits, suite.limits),
         concurrency=spec.concurrency or suite.concurrency,
         seed=suite.seed,
         folder=suite.folder,
@@ -75,6 +76,14 @@ def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
 def run_id(now: datetime) -> str:
     """A name that sorts by time and is never given twice."""
     return f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def merge_limits(over: RunLimits | None, under: RunLimits) -> RunLimits:
+    """Ceilings the caller named go before the others; a ceiling nobody named again stays."""
+    if over is None:
+        return under
+    named = {name: value for name in over.__struct_fields__ if (value := getattr(over, name)) is not None}
+    return replace(under, **named)
 
 
 def read_templates(suite: Suite) -> dict[str, str]:

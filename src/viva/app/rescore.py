@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 
 from viva.app.conduct import Desk, make_kit
 from viva.app.examine import at_desk
-from viva.app.intent import Intent, read_intent
+from viva.app.intent import Intent, merge_limits, read_intent
 from viva.app.spec import RunSpec
 from viva.app.view import RunView
 from viva.app.workshop import Workshop
@@ -48,7 +48,7 @@ class _Rescoring:
         self._announcer = desk.announcer
         as_now = run if intent is None else replace(run, roles=intent.run.roles, tags=intent.run.tags)
         templates = {} if intent is None else intent.templates
-        meter = RunMeter(desk.spec.limits or run.limits)
+        meter = RunMeter(merge_limits(desk.spec.limits, run.limits))
         self._kit = make_kit(desk, as_now, templates, meter, self._halt)
         self._workshop = Workshop(desk.project.registry, self._kit)
         self._course = Course()

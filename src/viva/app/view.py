@@ -66,7 +66,7 @@ class RunView:
     """Nothing was missing: nothing was run."""
     resumed: bool = False
     signal: int = 0
-    """The signal that stopped it; 0 when none did."""
+    """The signal that stopped it before its end; 0 when none did."""
 
     @property
     def id(self) -> str:

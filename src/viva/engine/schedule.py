@@ -424,11 +424,17 @@ class Schedule:
         course.not_run = max(0, self._owed.count + len(self._owed.unscored) - self._done)
         try:
             await self._store.release(self._run.id, self._settings.owner)
-            if course.status == "finished":
-                tally = await self._store.tally(self._run.id)
-                course.not_run = max(0, self._run.planned - tally.results)
-                if course.not_run:
-                    course.status, course.reason = "interrupted", f"{course.not_run} trials have no result"
+            tally = await self._store.tally(self._run.id)
+            course.not_run = max(0, self._run.planned - tally.results)
+            self._settle_status()
             await self._store.finish_run(self._run.id, course.status, course.reason)
         except StoreError as error:
             course.store_error = course.store_error or error
+
+    def _settle_status(self) -> None:
+        """What the store holds decides: a run that lacks nothing is finished, also when it was asked to stop."""
+        course = self._course
+        if course.status == "interrupted" and not course.not_run:
+            course.status, course.reason = "finished", ""
+        elif course.status == "finished" and course.not_run:
+            course.status, course.reason = "interrupted", f"{course.not_run} trials have no result"

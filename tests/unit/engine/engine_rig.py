@@ -155,7 +155,7 @@ class Rig:
         scored = await self.store.result_keys("r1")
         owed = Owed(self.run.planned - len(held), lambda: plan(self.run, self.cases, held), sorted(held - scored))
         meter = RunMeter(self.limits, NO_USAGE, trials=len(held))
-        schedule = Schedule(
+        self.schedule = Schedule(
             self.run,
             owed,
             self.parts,
@@ -166,7 +166,7 @@ class Rig:
             announcer=Announcer(self._hear),
             meter=meter,
         )
-        return await schedule.execute()
+        return await self.schedule.execute()
 
     def _hear(self, notice: Notice) -> None:
         self.notices.append(notice)

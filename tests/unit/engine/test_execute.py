@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from datetime import timedelta
 
 import pytest
 from engine_rig import Ask, Contains, FixedParts, cases, play, play_scene
@@ -260,3 +261,18 @@ def test_calls_under_way_count_against_the_purse():
     assert refused.value.kind == "budget"
     meter.charge(Usage(calls=1, output_tokens=10))
     meter.reserve(None, 60)
+
+
+@pytest.mark.parametrize("jump", [timedelta(hours=-1), timedelta(days=1)])
+async def test_a_jump_of_the_wall_clock_touches_no_duration_and_no_deadline(jump):
+    clock = FakeClock()
+
+    def jumps(message, opening):
+        clock.jump(jump)
+        clock.advance(0.5)
+        return "ok"
+
+    _, evidence = await play_scene(FixedParts(FakeSubject(jumps), Ask(3)), CASE, clock=clock)
+    assert evidence.ending.ok
+    assert [turn.latency_ms for turn in evidence.transcript.replies] == [500.0] * 3
+    assert evidence.timing.total_ms == 1500.0

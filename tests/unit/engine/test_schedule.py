@@ -7,7 +7,7 @@ from engine_rig import Ask, Contains, FixedParts, Rig, cases, open_store
 
 from viva.core.errors import StoreError, SubjectError
 from viva.core.limits import Limits, Retry, RunLimits
-from viva.core.score import ScoreError
+from viva.core.score import Score, ScoreError
 from viva.core.usage import Usage
 from viva.engine.events import TrialFinished, TurnTaken
 from viva.testing import Drip, FakeSubject, FaultyStore, Hang, Raise, Status
@@ -247,3 +247,34 @@ async def test_a_turn_limit_is_scored_and_flagged(store):
     await rig.execute()
     result = (await rig.results())["case-0000"]
     assert result.outcome == "pass" and result.flags == ("turn_limit",) and result.turns == 2
+
+
+async def test_a_model_that_cannot_be_used_any_more_stops_the_run_and_its_scores_are_owed_again(store):
+    def no_quota(evidence):
+        if len(scorer.seen) > 5:
+            rig.schedule.abort("the judge has no quota")
+            return [ScoreError(name="contains", kind="quota")]
+        return [Score(name="contains", value=1.0)]
+
+    scorer, subject = Contains(no_quota), FakeSubject()
+    rig = Rig(store, cases(40), FixedParts(subject, scorers=[scorer]))
+    course = await rig.execute(concurrency=1)
+    assert course.status == "aborted" and "quota" in course.reason
+    assert all(result.outcome == "pass" for result in (await rig.results()).values())
+    scorer.act = None
+    assert (await rig.execute(create=False)).status == "finished"
+    assert set(subject.openings.values()) == {1} and len(await rig.results()) == 40
+
+
+async def test_memory_holds_a_bounded_number_of_trials(store):
+    most = 0
+
+    class Counting(FixedParts):
+        def subject(self, trial):
+            nonlocal most
+            most = max(most, len(rig.schedule._tasks))
+            return super().subject(trial)
+
+    rig = Rig(store, cases(300), Counting(FakeSubject()))
+    await rig.execute(concurrency=4)
+    assert 4 <= most <= 2 * 4 + 32
