@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from viva.core.data import Data
-from viva.core.errors import SetupError, SuiteError
+from viva.core.errors import SetupError, SuiteError, VivaError
 
 Factory = Callable[..., Any]
 
@@ -132,6 +132,7 @@ ASYNC_METHODS = frozenset({"open", "close", "drive", "score", "complete", "embed
 
 EXTRAS: dict[str, str] = {
     "jsonschema": "schema",
+    "referencing": "schema",
     "jq": "jq",
     "genai_prices": "prices",
     "neo4j": "graph",
@@ -199,7 +200,11 @@ class Registry:
             except TypeError as error:
                 takes = ", ".join(inspect.signature(factory).parameters) or "no settings"
                 raise SuiteError(f"{name!r}: {error}", hint=f"it takes: {takes}", where=where) from error
-        return factory(read_settings(typed, settings, name, where), kit)
+        try:
+            return factory(read_settings(typed, settings, name, where), kit)
+        except VivaError as error:
+            error.where = error.where or where
+            raise
 
     def allows(self, module: str) -> bool:
         """Whether the user allowed importing a module: by its name, or by a package above it."""

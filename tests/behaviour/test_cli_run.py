@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -47,11 +48,14 @@ SLOW_SUITE = (
 def project(tmp_path: Path) -> Path:
     (tmp_path / "suite.yml").write_text(SUITE)
     (tmp_path / "agent.sh").write_text(AGENT)
+    (tmp_path / ".viva").mkdir()
+    (tmp_path / ".viva" / "settings.toml").write_text('allow = ["command:sh", "command:no-such-program"]\n')
     return tmp_path
 
 
 def environment() -> dict[str, str]:
-    return {key: value for key, value in os.environ.items() if not key.startswith("VIVA_")} | {"NO_COLOR": "1"}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("VIVA_", "COLUMNS"))}
+    return {**kept, "NO_COLOR": "1"}
 
 
 def viva(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -220,6 +224,7 @@ def test_one_signal_drains_saves_and_says_how_to_go_on(project: Path, number: in
     out, err = process.communicate(timeout=30)
     assert process.returncode == code, err
     assert "interrupted" in out
+    assert "finishing what is in flight" in err
     asked = len((project / "asked.txt").read_text().splitlines())
     shown = json.loads(viva(project, "show", "latest", "--json").stdout)
     assert shown["outcomes"]["n"] == shown["outcomes"]["passed"] == asked
@@ -244,6 +249,20 @@ def test_a_second_signal_stops_now_and_leaves_a_run_that_can_be_resumed(project:
     assert time.monotonic() - began < 9
     assert "Traceback" not in err
     assert "go on with: viva resume" in err
+
+
+def test_a_terminal_that_is_closed_ends_the_run_as_a_signal_does(project: Path) -> None:
+    slow(project)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(project)
+        os.execve(sys.executable, [sys.executable, "-m", "viva", "run", "suite.yml"], environment())
+    wait_until_asked(project, 4)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    run = json.loads(viva(project, "show", "latest", "--json").stdout)
+    assert run["run"]["status"] == "interrupted"
+    assert run["outcomes"]["n"] == len((project / "asked.txt").read_text().splitlines())
 
 
 def test_output_that_nobody_reads_costs_no_result(project: Path) -> None:

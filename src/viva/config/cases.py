@@ -9,6 +9,7 @@ from viva.config.keys import CaseKeys, SuiteKeys
 from viva.config.parts import Listed
 from viva.config.plugs import Plugs
 from viva.config.reader import Reader
+from viva.config.tasks import AUDIT, task_criteria
 from viva.config.tree import Node, from_python
 from viva.core.case import Case
 from viva.core.check import Check, Measure
@@ -109,7 +110,7 @@ class CaseMaker:
             _check_labels((*case.checks, *case.measures))
         if keys.judging is not None and not case.criteria:
             raise _nothing_to_judge(node.value["judging"].key_where)
-        return self._checked(case, node.where)
+        return self._checked(_with_tasks(case), node.where)
 
     def _checked(self, case: Case, where: str) -> Case:
         if case.driver.name == "persona" and not case.tasks:
@@ -158,6 +159,17 @@ class CaseMaker:
                 settings.value.update(changed.value)
                 self._plugs.make("subjects", subject.name, settings, written)
         return variants
+
+
+def _with_tasks(case: Case) -> Case:
+    """Judge each task that says when it is done, and keep an eye on a simulated user."""
+    judged = task_criteria(case.tasks)
+    if judged:
+        check_criteria((*case.criteria, *judged), case.where)
+        case = replace(case, criteria=(*case.criteria, *judged))
+    if case.driver.name == "persona" and not any(check.scorer == AUDIT.scorer for check in case.checks):
+        case = replace(case, checks=(*case.checks, AUDIT))
+    return case
 
 
 def _is_plain_row(values: dict[str, Any]) -> bool:

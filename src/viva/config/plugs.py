@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
@@ -10,7 +11,7 @@ from viva.config.reader import Reader, misfit
 from viva.config.secrets import check_secrets
 from viva.config.tree import Node, plain
 from viva.core.data import Data
-from viva.core.errors import SuiteError
+from viva.core.errors import SuiteError, VivaError
 from viva.core.ref import Ref
 from viva.registry import Registry, suggest
 
@@ -27,6 +28,8 @@ class Plug(Data, frozen=True):
     name: str
     settings: type[msgspec.Struct] | None = None
     shorthand: str = ""
+    check: Any = None
+    """A function of the implementation's own that finds what its types cannot say: a typo in an expression."""
 
 
 class Plugs:
@@ -63,7 +66,7 @@ class Plugs:
         check_secrets(content, everywhere=kind != "scorers", allowed=self.allow_env)
         if plug.settings is not None:
             shape = self.reader.struct(plug.settings, plug.name)
-            shape(content)
+            check(plug, shape(content), at.where)
             if self.reader.lenient:  # What was mentioned and ignored must not reach the implementation.
                 content = Node({key: item for key, item in content.value.items() if key in shape.fields}, content.file)
         return Ref(name=plug.name, settings=plain(content), where=at.where)
@@ -86,6 +89,7 @@ class Plugs:
             name=full,
             settings=self.registry.settings_type(kind, full, where),
             shorthand=str(getattr(factory, "shorthand", "")),
+            check=getattr(factory, "check", None),
         )
 
     def _latest(self, name: str) -> str:
@@ -101,3 +105,13 @@ class Plugs:
         if not plug.shorthand:
             raise misfit(settings, plug.name, "its settings as a mapping")
         return Node({plug.shorthand: settings}, settings.file, settings.line, settings.column)
+
+
+def check(plug: Plug, settings: Any, where: str) -> None:
+    """Let an implementation look at its settings, so that a typo is found before anything is spent."""
+    if plug.check is None:
+        return
+    try:
+        plug.check(settings)
+    except VivaError as error:
+        raise SuiteError(error.message, kind=error.kind, hint=error.hint, where=where) from error

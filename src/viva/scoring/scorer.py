@@ -14,6 +14,8 @@ from viva.core.text import shorten
 from viva.ports.kit import Kit
 
 LONGEST_LABEL = 80
+NO_KIT: Any = None
+"""A scorer that asks nothing of its kit while it is built can be built without one."""
 UNSCALED = "unscaled"
 """Flags a quantity that was asked for without a target: only its raw value means something."""
 
@@ -29,6 +31,11 @@ class PlainScorer(ABC):
         self.signature = f"{self.name}@{self.version}"
         self.hash = content_hash([self.signature, settings])
         self.label = self.name
+
+    @classmethod
+    def check(cls, settings: Any) -> None:
+        """Find what is wrong with settings when a suite is loaded: what can be built is right."""
+        cls(settings, NO_KIT)
 
     def observations(self) -> tuple[Observation, ...]:
         """Nothing, unless a subclass says so."""

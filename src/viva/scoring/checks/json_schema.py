@@ -87,6 +87,12 @@ class JsonSchema(PlainScorer):
         more = f"; and {len(problems) - SHOWN_ERRORS} more" if len(problems) > SHOWN_ERRORS else ""
         return self.claim(not problems, shown + more)
 
+    @classmethod
+    def check(cls, settings: JsonSchemaSettings) -> None:
+        """A schema written in place is looked at when the suite is loaded; one in a file when it is first needed."""
+        if not isinstance(settings.schema, str):
+            super().check(settings)
+
     def _problems(self, data: Any) -> list[str]:
         self._references = 0
         try:
