@@ -48,7 +48,7 @@ def starter_run(folder: Path) -> None:
     """A starter suite that has been run once."""
     starter(folder)
     suite = next(folder.glob("*.y*ml"))
-    viva(f"viva run {suite.name} --allow agent -q", folder)
+    viva(f"viva run {suite.name} -q", folder)
 
 
 def repository(folder: Path) -> None:
@@ -71,7 +71,7 @@ EXPECTED: dict[str, int] = {}
 
 def viva(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = shlex.split(command)
-    env = {key: value for key, value in os.environ.items() if not key.startswith("VIVA_")}
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("VIVA_", "COLUMNS"))}
     return subprocess.run(
         [sys.executable, "-m", "viva", *words[1:]],
         cwd=folder,

@@ -74,6 +74,6 @@ def test_an_installed_wheel_runs_the_starter_suite(wheel: Path, tmp_path: Path) 
     assert viva("--version").stdout.startswith("viva ")
     assert viva("init").returncode == 0
     (suite,) = project.glob("*.y*ml")
-    ran = viva("run", suite.name, "--allow", "agent")
+    ran = viva("run", suite.name)
     assert ran.returncode == 0, ran.stderr
     assert "passed" in ran.stdout

@@ -166,7 +166,8 @@ def test_safe_text_is_safe_once_and_for_all(text: str) -> None:
 def test_nothing_else_in_viva_prints() -> None:
     root = Path(viva.__file__).parent
     writers = {root / "cli" / "terminal.py"}
-    # Programs of their own, which answer on a pipe: servers for tests, and the agent `viva init` writes.
+    # Programs of their own, which answer on a pipe: workers, servers for tests, and the agent `viva init` writes.
+    writers |= set(root.rglob("*_worker.py"))
     programs = {root / "testing", root / "config" / "templates"}
     found = [
         f"{path.relative_to(root)}:{line}: {what}"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
-from viva.app import RunView, run_blocking
+from viva.app import RunSpec, RunView, run_blocking
 from viva.cli.exit_codes import ExitCode
 from viva.cli.outcome import RunOutcome, print_run, read_outcome
+from viva.cli.progress import Progress
 from viva.cli.tables import count
 from viva.cli.terminal import terminal
 from viva.core.limits import RunLimits
@@ -32,6 +34,20 @@ def limits_of(args: argparse.Namespace) -> RunLimits | None:
     if args.budget is None and args.max_seconds is None:
         return None
     return RunLimits(seconds=args.max_seconds, cost_usd=args.budget)
+
+
+def execute(spec: RunSpec, progress: Progress, work: Callable[[], Coroutine[Any, Any, RunView]]) -> RunView:
+    """Do the work while the person is kept informed, about its stopping too."""
+    spec.stopper.on_ask(lambda: _say_stopping(spec.stopper.asked))
+    with progress.watching():
+        return run_blocking(work, spec.stopper)
+
+
+def _say_stopping(asked: int) -> None:
+    if asked == 1:
+        terminal.hint("finishing what is in flight, then saving; once more stops now")
+    elif asked == 2:
+        terminal.hint("stopping now; what is finished is saved")
 
 
 def tell(view: RunView, args: argparse.Namespace) -> int:

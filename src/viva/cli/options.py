@@ -23,7 +23,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """What a suite may use; it can never allow anything itself."""
     parser.add_argument(
-        "--allow", metavar="MODULE", action="append", default=[], help="let suites import this module (repeatable)"
+        "--allow",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="let suites import this module, or start a program: command:NAME (repeatable)",
     )
     parser.add_argument(
         "--allow-env",

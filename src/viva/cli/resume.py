@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Go on with a run."""
-    from viva.app import RunSpec, resume, run_blocking
-    from viva.cli.examined import limits_of, tell
+    from viva.app import RunSpec, resume
+    from viva.cli.examined import execute, limits_of, tell
     from viva.cli.progress import Progress
 
     progress = Progress(quiet=args.quiet, verbose=args.verbose)
@@ -34,6 +34,4 @@ def run(args: argparse.Namespace) -> int:
         cache=not args.no_cache,
         on_notice=progress,
     )
-    with progress.watching():
-        view = run_blocking(lambda: resume(args.id, spec), spec.stopper)
-    return tell(view, args)
+    return tell(execute(spec, progress, lambda: resume(args.id, spec)), args)

@@ -52,15 +52,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_one(file: str, args: argparse.Namespace) -> int:
-    from viva.app import examine, run_blocking
-    from viva.cli.examined import tell
+    from viva.app import examine
+    from viva.cli.examined import execute, tell
     from viva.cli.progress import Progress
 
     progress = Progress(quiet=args.quiet, verbose=args.verbose)
     spec = _spec(file, args, progress)
-    with progress.watching():
-        view = run_blocking(lambda: examine(spec), spec.stopper)
-    return tell(view, args)
+    return tell(execute(spec, progress, lambda: examine(spec)), args)
 
 
 def _spec(file: str, args: argparse.Namespace, progress: Progress) -> RunSpec:

@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Score a run once more; its own scores are kept."""
-    from viva.app import RunSpec, rescore, run_blocking
-    from viva.cli.examined import limits_of, tell
+    from viva.app import RunSpec, rescore
+    from viva.cli.examined import execute, limits_of, tell
     from viva.cli.progress import Progress
     from viva.cli.terminal import terminal
     from viva.core.suite import Roles
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
         cache=not args.no_cache,
         on_notice=progress,
     )
-    with progress.watching():
-        view = run_blocking(lambda: rescore(args.id, spec, args.name), spec.stopper)
+    view = execute(spec, progress, lambda: rescore(args.id, spec, args.name))
     code = tell(view, args)
     if not args.quiet:
         terminal.hint(f"these scores are called {view.scoring}: viva show {view.id} --scoring {view.scoring}")

@@ -113,7 +113,8 @@ class Terminal:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-        console = Console(stderr=True, markup=False, highlight=False, emoji=False)
+        stream: Any = _Stream(self)  # A terminal that goes away must not take the run with it.
+        console = Console(file=stream, force_terminal=True, markup=False, highlight=False, emoji=False)
         status = TextColumn("{task.fields[status]}", markup=False)
         # Standard streams are left alone: what is written to stdout while the line is live is a result.
         live = Progress(
@@ -205,6 +206,27 @@ class Terminal:
             os.close(devnull)
         except (OSError, ValueError):
             return
+
+
+class _Stream:
+    """stderr as the live progress line sees it: every write is the terminal's own."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self.encoding = getattr(sys.stderr, "encoding", "utf-8")
+
+    def write(self, text: str) -> int:
+        self._terminal._write("stderr", text)
+        return len(text)
+
+    def flush(self) -> None:
+        return
+
+    def isatty(self) -> bool:
+        return self._terminal.is_terminal("stderr")
+
+    def fileno(self) -> int:
+        return sys.stderr.fileno()
 
 
 def safe(text: str) -> str:
