@@ -57,9 +57,8 @@ class EmbeddedGraph:
         async with self._starting:
             if self._graph is None:
                 ready = await self._launch()
-                self._graph = Neo4jGraph(
-                    GraphSettings(uri=ready["uri"], username=USER, database=ready["database"]), _WithPassword(self)
-                )
+                where = GraphSettings(uri=ready["uri"], username=USER, database=ready["database"])
+                self._graph = Neo4jGraph(where, self._kit, self._password)
             return self._graph
 
     async def read(
@@ -115,6 +114,9 @@ class EmbeddedGraph:
                 line = await self._process.stdout.readline() if self._process.stdout else b""
         except TimeoutError:
             line = b""
+        except BaseException:
+            await _stop(self._process)
+            raise
         if not line:
             await _stop(self._process)
             raise _not_started()
@@ -130,19 +132,6 @@ class EmbeddedGraph:
             return folder
         self._temporary = tempfile.TemporaryDirectory(prefix="viva-graph-", ignore_cleanup_errors=True)
         return Path(self._temporary.name)
-
-
-class _WithPassword:
-    """The kit an inner connection sees: the child's own password, and nothing of NEO_*."""
-
-    def __init__(self, graph: EmbeddedGraph) -> None:
-        self._graph = graph
-
-    def env(self, name: str) -> str | None:
-        return self._graph.password.reveal() if name == "NEO_PASSWORD" else None
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
 
 
 def _not_started() -> StageError:

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from viva.core.data import Data
+from viva.core.data import Data, to_json
 from viva.core.errors import StageError, SuiteError
+from viva.core.secret import Secret, redactor
 from viva.expressions.cypher import check_reading, split_script
 from viva.ports.kit import Kit
 from viva.registry import need
@@ -19,13 +20,18 @@ DEFAULT_URI = "bolt://localhost:7687"
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+_WHOSE = "NEO_PASSWORD goes to NEO_URI alone: leave `uri` out, or give the graph `password: env:NAME`"
+MOST_BYTES = 10_000_000
+"""Of what one query of a suite returns."""
+
+
 class GraphSettings(Data, frozen=True):
-    """How to reach a graph. What is not said comes from NEO_URI, NEO_USERNAME, NEO_PASSWORD."""
+    """How to reach a graph. What is not said comes from NEO_URI, NEO_USERNAME, NEO_PASSWORD, NEO_DATABASE."""
 
     uri: str = ""
     username: str = ""
     password: str = ""
-    """As `env:NAME`."""
+    """As `env:NAME`; '' takes NEO_PASSWORD, but only for an address that is not the suite's."""
     database: str = ""
     restore: str = "auto"
     """Whether what a trial changed is put back: `auto` (on this machine only), `always`, `never`."""
@@ -36,13 +42,14 @@ class Neo4jGraph:
 
     Settings = GraphSettings
 
-    def __init__(self, settings: GraphSettings, kit: Kit) -> None:
+    def __init__(self, settings: GraphSettings, kit: Kit, password: Secret | None = None) -> None:
         uri = settings.uri or kit.env("NEO_URI") or DEFAULT_URI
         self.uri, user_in_uri = _without_user(uri)
         self.username = settings.username or kit.env("NEO_USERNAME") or user_in_uri or "neo4j"
-        self._password = _password(settings, kit)
+        self._password = password or _password(settings, kit)
         self._database = settings.database or kit.env("NEO_DATABASE") or None
         self.restores = _restores(settings.restore, self.uri)
+        self._is_of_suite = bool(settings.uri)
         self._driver: Any = None
 
     @property
@@ -55,7 +62,10 @@ class Neo4jGraph:
     ) -> list[dict[str, Any]]:
         """Run a read-only query: filtered, in a read session, with a time limit and a row limit."""
         check_reading(cypher)
-        return await self.fetch(cypher, parameters, timeout_s=timeout_s, rows=rows)
+        found = await self.fetch(cypher, parameters, timeout_s=timeout_s, rows=rows)
+        if len(to_json(found)) > MOST_BYTES:
+            raise StageError(f"the query returned more than {MOST_BYTES:,} bytes", kind="too_large")
+        return found
 
     async def fetch(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, timeout_s: float = 10.0, rows: int = 1000
@@ -137,7 +147,7 @@ class Neo4jGraph:
             return StageError(
                 f"the graph at {self.uri} refused user {self.username!r}",
                 kind="graph_auth",
-                hint="set NEO_USERNAME and NEO_PASSWORD",
+                hint="set NEO_USERNAME and NEO_PASSWORD" if self._password or not self._is_of_suite else _WHOSE,
             )
         if name in ("ServiceUnavailable", "SessionExpired", "ConfigurationError", "OSError", "ConnectionError"):
             return StageError(
@@ -152,13 +162,12 @@ class Neo4jGraph:
         return StageError(f"the graph refused the query: {message}", kind="graph_error", where=_head(cypher))
 
 
-def _password(settings: GraphSettings, kit: Kit) -> Any:
-    from viva.core.secret import Secret, redactor
-
+def _password(settings: GraphSettings, kit: Kit) -> Secret | None:
     if settings.password:
         return kit.secret(settings.password)
     value = kit.env("NEO_PASSWORD")
-    if not value:
+    # The user's own password goes to the user's own graph, not to an address a suite chose.
+    if not value or (settings.uri and settings.uri != kit.env("NEO_URI")):
         return None
     secret = Secret(value, "NEO_PASSWORD")
     redactor.learn(secret)

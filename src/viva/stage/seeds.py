@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeVar
 
-from viva.core.data import Data
+from viva.core.data import Data, replace
 from viva.core.errors import StageError, SubjectError
 from viva.core.transcript import Message, Role
 from viva.ports.kit import Kit
+from viva.ports.subject import Session
 from viva.stage.ground import Ground
+
+T = TypeVar("T")
 
 
 class TextSettings(Data, frozen=True):
@@ -26,15 +30,16 @@ class TextSeed:
 
     def __init__(self, settings: TextSettings, kit: Kit) -> None:
         self._settings = settings
+        self._kit = kit
 
     async def plant(self, ground: Ground) -> dict[str, Any]:
         """Ingest the text in a session of its own."""
-        session = await ground.open_session(ground.opening)
+        session = await _open(ground)
         try:
             ingest = getattr(session, "ingest", None)
             if ingest is None:
                 return self._unsupported()
-            await ingest(self._settings.text)
+            await _patiently(lambda: ingest(self._settings.text), ground, self._kit)
             return {"kind": "text", "characters": len(self._settings.text)}
         except SubjectError as error:
             raise StageError(f"seeding a text failed: {error}", kind="seed_failed") from error
@@ -72,14 +77,16 @@ class ConversationSeed:
 
     def __init__(self, settings: ConversationSettings, kit: Kit) -> None:
         self._lines = [line for line in settings.lines if line.role == "user"]
+        self._kit = kit
 
     async def plant(self, ground: Ground) -> dict[str, Any]:
         """Hold the conversation and keep the replies."""
-        session = await ground.open_session(ground.opening)
+        session = await _open(ground)
         replies: list[str] = []
         try:
             for line in self._lines:
-                reply = await session.send(Message(text=line.content))
+                message = Message(text=line.content)
+                reply = await _patiently(lambda said=message: session.send(said), ground, self._kit)  # type: ignore[misc]
                 replies.append(reply.text)
         except SubjectError as error:
             raise StageError(
@@ -88,3 +95,25 @@ class ConversationSeed:
         finally:
             await session.close()
         return {"kind": "conversation", "lines": len(self._lines), "replies": replies}
+
+
+async def _open(ground: Ground) -> Session:
+    """A session that is no trial's, and says so."""
+    try:
+        return await ground.open_session(replace(ground.opening, purpose="seed"))
+    except SubjectError as error:
+        raise StageError(f"no session to seed: {error}", kind=error.kind) from error
+
+
+async def _patiently(act: Callable[[], Awaitable[T]], ground: Ground, kit: Kit) -> T:
+    """Try again as the case's `retry` says, where that is safe."""
+    retry = ground.trial.case.retry
+    failed = 0
+    while True:
+        try:
+            return await act()
+        except SubjectError as error:
+            failed += 1
+            if not error.retryable or failed >= retry.attempts:
+                raise
+            await kit.clock.sleep(max(retry.wait_s(failed), error.wait_s or 0.0))

@@ -101,8 +101,8 @@ class CommandSettings(Data, frozen=True):
     argv: tuple[str, ...]
     undo: tuple[str, ...] = ()
     timeout_s: float = 60.0
-    environment: tuple[str, ...] = ()
-    """Names of further environment variables the program may see."""
+    env: dict[str, str] = {}
+    """Variables for the program; `env:NAME` as a value passes one of ours on, where it is allowed."""
 
 
 class CommandSetup:
@@ -127,7 +127,10 @@ class CommandSetup:
             ground.undos.append(lambda: self._run(self._settings.undo))
 
     async def _run(self, argv: tuple[str, ...]) -> None:
-        extra = {name: value for name in self._settings.environment if (value := self._kit.env(name)) is not None}
+        extra = {
+            name: self._kit.secret(value).reveal() if value.startswith("env:") else value
+            for name, value in self._settings.env.items()
+        }
         folder = str(self._kit.folder) if self._kit.folder else None
         request = ProcessRequest(argv=argv, cwd=folder, env=extra, timeout_s=self._settings.timeout_s)
         try:

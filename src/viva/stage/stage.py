@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from viva.core.data import content_hash
@@ -17,7 +19,7 @@ from viva.ports.subject import Opening
 from viva.registry import Registry, read_settings
 from viva.stage import settle, snapshot
 from viva.stage.database import Database, DatabaseSettings
-from viva.stage.ground import Ground
+from viva.stage.ground import Ground, Undo
 from viva.stage.look import look
 from viva.wire.client import Wire
 
@@ -31,6 +33,8 @@ class TrialStage:
         self._wire = Wire()
         self._graphs: dict[str, Any] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+        self._owed: dict[str, Undo] = {}
+        """The ways back that have not been gone to their end: the next trial there, or the end of the run, does it."""
 
     async def prepare(self, trial: Trial, opening: Opening, open_session: OpenSession) -> PreparedStage:
         """Set the stage, undoing what was done when it fails half-way."""
@@ -53,9 +57,15 @@ class TrialStage:
         return prepared
 
     async def check(self, plan: StagePlan) -> None:
-        """Look whether the stage's connections answer, before anything is spent."""
+        """Look whether everything the stage needs is there and answers, before anything is spent."""
+        for ref in plan.setups:
+            self._registry.build("setups", ref.name, ref.settings, self._kit, ref.where)
+        for ref in plan.seeds:
+            self._registry.build("seeds", ref.name, ref.settings, self._kit, ref.where)
+        if plan.database is not None:
+            self._database(plan.database)
         if plan.graph is not None:
-            await self.graph(plan.graph).read("RETURN 1 AS one")
+            await _named(self.graph(plan.graph).read("RETURN 1 AS one"), "the stage's graph", plan.graph.where)
 
     def graph(self, ref: Ref) -> Any:
         """The graph a suite names, connected once per run."""
@@ -65,7 +75,10 @@ class TrialStage:
         return self._graphs[key]
 
     async def close(self) -> None:
-        """Release connections shared by all trials."""
+        """Put back what is still owed, and release connections shared by all trials."""
+        for what in list(self._owed):
+            with contextlib.suppress(StageError):  # Said already, by the trial that could not.
+                await self._go_back(what)
         for graph in self._graphs.values():
             await graph.close()
         self._graphs.clear()
@@ -84,16 +97,23 @@ class TrialStage:
             return
         graph = ground.graph_or_none
         if graph is not None and getattr(graph, "restores", False):
-            await self._alone(f"graph {graph.endpoint}", ground)  # type: ignore[attr-defined]
-            before = await snapshot.take(graph)  # type: ignore[arg-type]
-            ground.undos.append(lambda: snapshot.restore(graph, before))  # type: ignore[arg-type]
+
+            async def graph_picture() -> Undo:
+                before = await snapshot.take(graph)  # type: ignore[arg-type]
+                return lambda: snapshot.restore(graph, before)  # type: ignore[arg-type]
+
+            await self._borrow(f"graph {graph.endpoint}", ground, graph_picture)  # type: ignore[attr-defined]
         database = ground.database_or_none
         if database is not None:
-            await self._alone(f"sqlite {database.path}", ground)
-            picture = await database.picture()
-            ground.undos.append(lambda: database.restore(picture))
 
-    async def _alone(self, what: str, ground: Ground) -> None:
+            async def database_picture() -> Undo:
+                before = await database.picture()
+                return lambda: database.restore(before)
+
+            await self._borrow(f"sqlite {database.path}", ground, database_picture)
+
+    async def _borrow(self, what: str, ground: Ground, picture: Callable[[], Awaitable[Undo]]) -> None:
+        """Keep others out, picture it as it should be, and owe the way back."""
         lock = self._locks.setdefault(what, asyncio.Lock())
         await lock.acquire()
 
@@ -101,6 +121,15 @@ class TrialStage:
             lock.release()
 
         ground.undos.append(leave)
+        await self._go_back(what)
+        self._owed[what] = await picture()
+        ground.undos.append(lambda: self._go_back(what))
+
+    async def _go_back(self, what: str) -> None:
+        way_back = self._owed.get(what)
+        if way_back is not None:
+            await way_back()
+            self._owed.pop(what, None)
 
     async def _set(self, plan: StagePlan, ground: Ground) -> None:
         for number, ref in enumerate(plan.setups, start=1):
@@ -134,12 +163,17 @@ class PreparedStage:
     async def undo(self) -> None:
         """Put the world back, last thing first; one failing step does not keep the others from running."""
         problems: list[str] = []
+        cut: asyncio.CancelledError | None = None
         while self._ground.undos:
             step = self._ground.undos.pop()
             try:
                 await step()
+            except asyncio.CancelledError as error:
+                cut = error  # The last step lets the next trial in: it must not be lost with this one.
             except Exception as error:
                 problems.append(str(error))
+        if cut is not None:
+            raise cut
         if problems:
             raise StageError(f"putting the stage back failed: {'; '.join(problems)}", kind="undo_failed")
 

@@ -11,8 +11,8 @@ from viva.stage.neo4j import GraphSettings, Neo4jGraph
 @pytest.fixture
 async def graph(bolt, small_kit):
     found = Neo4jGraph(
-        GraphSettings(uri=bolt.uri, username=bolt.username, database="neo4j"),
-        small_kit({"NEO_PASSWORD": bolt.password}),
+        GraphSettings(username=bolt.username, database="neo4j"),
+        small_kit({"NEO_URI": bolt.uri, "NEO_PASSWORD": bolt.password}),
     )
     await found.write("MATCH (n) DETACH DELETE n")
     yield found
@@ -75,7 +75,9 @@ async def test_a_query_without_end_is_stopped(graph):
 
 
 async def test_a_wrong_password_says_what_to_set(bolt, small_kit):
-    graph = Neo4jGraph(GraphSettings(uri=bolt.uri, username="root"), small_kit({"NEO_PASSWORD": "wrong-password"}))
+    graph = Neo4jGraph(
+        GraphSettings(username="root"), small_kit({"NEO_URI": bolt.uri, "NEO_PASSWORD": "wrong-password"})
+    )
     with pytest.raises(StageError) as failed:
         await graph.read("RETURN 1 AS one")
     await graph.close()

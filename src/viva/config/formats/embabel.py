@@ -3,6 +3,7 @@
 A job becomes a suite of one case: a persona drives the conversation, each task is a graded criterion, assertions are
 checks, response time is a measure, and `embabel@1` makes one number of them. It runs twice, with the facts withheld
 and with the facts supplied. The reduced form (seeds, tasks, facts, thresholds) puts its tasks to the agent directly.
+Keys of viva's own (a subject, limits, further checks, …) may be added to either.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
+import msgspec
+
 from viva.config.context import Context, Document
+from viva.config.criteria import check_criteria, with_ids
 from viva.config.formats.embabel_keys import (
     FAMILIES,
+    AddedKeys,
     ConversationSeedKeys,
     CypherKeys,
     CypherSetupKeys,
@@ -23,6 +28,7 @@ from viva.config.formats.embabel_keys import (
     TaskKeys,
     TextSeedKeys,
 )
+from viva.config.parts import Listed, Parts
 from viva.config.plugs import Plugs
 from viva.config.reader import Reader, misfit
 from viva.config.tasks import AUDIT, LEVELS, TASKS, task_criteria
@@ -30,11 +36,11 @@ from viva.config.tree import Node, from_python
 from viva.core.case import Case, Task
 from viva.core.check import Check, Measure
 from viva.core.criterion import Criterion
-from viva.core.data import Data
+from viva.core.data import Data, replace
 from viva.core.errors import SuiteError
 from viva.core.limits import Limits
 from viva.core.ref import Ref
-from viva.core.stage import NO_STAGE, StagePlan
+from viva.core.stage import NO_STAGE, Settle, StagePlan
 from viva.core.suite import Suite
 from viva.core.threshold import Threshold
 from viva.core.variant import Variant
@@ -44,7 +50,10 @@ NAME = "embabel"
 
 ASSERTIONS = "assertions"
 BUILT_IN_PROMPTS = ("eval/socrates", "eval/score")
-VARIANTS = (Variant(name="withheld", facts="withheld"), Variant(name="supplied", facts="supplied"))
+VARIANTS = {
+    "withheld": Variant(name="withheld", facts="withheld"),
+    "supplied": Variant(name="supplied", facts="supplied"),
+}
 
 REDUCED = frozenset({"minTaskScore", "minAverageScore", "seeds"})
 
@@ -67,6 +76,7 @@ def read(document: Document, context: Context) -> Suite:
         name=job.name,
         cases=(case,),
         subject=subject,
+        thresholds=job.of_the_run,
         format=NAME,
         folder=str(context.folder or ""),
         sources=tuple(context.sources),
@@ -82,6 +92,8 @@ class _Job:
         self.context = context
         self.reader = reader
         self.plugs = Plugs(context.registry, reader, context.allow_env)
+        self.parts = Parts(reader, self.plugs)
+        self.of_the_run: tuple[Threshold, ...] = ()
 
     def read(self) -> tuple[Case, Ref]:
         """Read the full or the reduced form."""
@@ -109,14 +121,13 @@ class _Job:
             checks=(*self._assertions(keys.assertions), AUDIT),
             measures=(self._timing(keys.aspirational_average),),
             judging=self._judging(keys.scorer),
-            formula=Ref(name="embabel@1"),
             driver=self._persona(keys),
-            variants=VARIANTS,
             # maxTurns counts messages; a turn of ours is a pair.
             limits=Limits(turns=-(-keys.max_turns // 2)),
             stage=self._stage(keys),
             where=self.root.where,
         )
+        case = self._with_additions(case, keys)
         return case, self._subject(keys.subject, {"user": keys.target.user, "chatbot": keys.target.chatbot})
 
     def _reduced(self) -> tuple[Case, Ref]:
@@ -130,7 +141,6 @@ class _Job:
             tasks=tasks,
             facts=keys.facts,
             criteria=criteria,
-            formula=Ref(name="embabel@1"),
             driver=Ref(name="direct"),
             thresholds=(
                 *(Threshold(metric=criterion.id, value=keys.min_task_score) for criterion in criteria),
@@ -139,7 +149,28 @@ class _Job:
             stage=self._stage(keys),
             where=self.root.where,
         )
-        return case, self._subject(keys.subject, {"user": "viva", "chatbot": "agent"})
+        # What the original asserts, the exit code tells: every task and the average reach their marks.
+        self.of_the_run = (Threshold(metric="pass_rate", value=1.0, scope="run"),)
+        return self._with_additions(case, keys), self._subject(keys.subject, {"user": "viva", "chatbot": "agent"})
+
+    def _with_additions(self, case: Case, keys: AddedKeys) -> Case:
+        """The case with the job's keys of viva's own."""
+        thresholds: tuple[Threshold, ...] = keys.thresholds or ()
+        self.of_the_run += tuple(t for t in thresholds if t.scope == "run")
+        criteria = (*case.criteria, *with_ids(_added(keys.criteria), {one.id: one.where for one in case.criteria}))
+        check_criteria(criteria, self.root.where)
+        return replace(
+            case,
+            criteria=criteria,
+            checks=(*case.checks, *_added(keys.checks)),
+            measures=(*case.measures, *_added(keys.measures)),
+            formula=keys.formula or Ref(name="embabel@1"),
+            thresholds=(*case.thresholds, *(t for t in thresholds if t.scope == "trial")),
+            variants=tuple(VARIANTS[name] for name in dict.fromkeys(keys.conditions)),
+            repeats=keys.repeats,
+            limits=replace(case.limits, **keys.limits or {}),
+            retry=replace(case.retry, **keys.retry or {}),
+        )
 
     def _tasks(self, keys: tuple[TaskKeys, ...]) -> tuple[Task, ...]:
         nodes = self.root.value["tasks"].value
@@ -211,10 +242,13 @@ class _Job:
         setups = [self._setup(item) for item in _items(getattr(keys, "setups", None), "setups")]
         seeds = [self._seed(item) for item in _items(keys.seeds, "seeds")]
         asks_graph = any("cypher" in item.value for item in _items(getattr(keys, "assertions", None), ASSERTIONS))
-        if not setups and not seeds and not asks_graph:
+        graph: Ref | None = keys.graph
+        if graph is None and (setups or asks_graph):
+            graph = Ref(name="neo4j", where=self.root.where)
+        if graph is None and not seeds:
             return NO_STAGE
-        graph = Ref(name="neo4j", where=self.root.where) if setups or asks_graph else None
-        return StagePlan(setups=tuple(setups), seeds=tuple(seeds), settle=keys.settle, graph=graph)
+        settle = Settle(**msgspec.structs.asdict(keys.settle)) if keys.settle is not None else None
+        return StagePlan(setups=tuple(setups), seeds=tuple(seeds), settle=settle, graph=graph)
 
     def _setup(self, item: Node) -> Ref:
         keys = self._variant("a setup", item)
@@ -224,7 +258,8 @@ class _Job:
     def _seed(self, item: Node) -> Ref:
         keys = self._variant("a seed", item)
         if isinstance(keys, TextSeedKeys):
-            return Ref(name="text", settings={"text": keys.text}, where=item.where)
+            settings = {"text": keys.text, "if_unsupported": keys.if_unsupported}
+            return Ref(name="text", settings=settings, where=item.where)
         assert isinstance(keys, ConversationSeedKeys)
         lines = [{"content": line.content, "role": line.role} for line in keys.conversation]
         return Ref(name="conversation", settings={"lines": lines}, where=item.where)
@@ -268,6 +303,10 @@ def _items(node: Node | None, name: str) -> list[Node]:
     if not isinstance(node.value, list):
         raise misfit(node, name, "a list")
     return node.value
+
+
+def _added(listed: Listed | None) -> tuple[Any, ...]:
+    return () if listed is None else listed.items
 
 
 def _keys_of(kind: type[Data]) -> tuple[str, ...]:

@@ -6,12 +6,24 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from viva.config.keys import (
+    Checks,
+    Count,
+    Criteria,
+    Formula,
+    Graph,
+    Measures,
+    SettleKeys,
+    SomeLimits,
+    SomeRetry,
+    Thresholds,
+)
 from viva.core.data import Data
-from viva.core.stage import Settle
 
 Listed = Annotated[Any, Meta(extra={"read": "node"})]
 Weight = Annotated[int, Meta(ge=0)]
 Text = Annotated[str, Meta(min_length=1)]
+Condition = Literal["withheld", "supplied"]
 
 
 class EvaluatorKeys(Data, frozen=True, rename="camel"):
@@ -46,8 +58,25 @@ class TaskKeys(Data, frozen=True, rename="camel"):
     type: Literal["question", "task"] = "task"
 
 
-class JobKeys(Data, frozen=True, rename="camel"):
-    """A whole job file; `subject` and `settle` are additions of viva's."""
+class AddedKeys(Data, frozen=True, kw_only=True, rename="camel"):
+    """What viva adds to a job, all optional and written as in a suite of viva's own."""
+
+    subject: Listed = None
+    graph: Graph = None
+    settle: SettleKeys | None = None
+    conditions: Annotated[tuple[Condition, ...], Meta(min_length=1)] = ("withheld", "supplied")
+    repeats: Count = 1
+    limits: SomeLimits = None
+    retry: SomeRetry = None
+    checks: Checks = None
+    criteria: Criteria = None
+    measures: Measures = None
+    formula: Formula = None
+    thresholds: Thresholds = None
+
+
+class JobKeys(AddedKeys, frozen=True, kw_only=True, rename="camel"):
+    """A whole job file."""
 
     evaluator: EvaluatorKeys
     aspirational_average: Annotated[int, Meta(gt=0)]
@@ -60,11 +89,9 @@ class JobKeys(Data, frozen=True, rename="camel"):
     seeds: Listed = None
     setups: Listed = None
     assertions: Listed = None
-    subject: Listed = None
-    settle: Settle | None = None
 
 
-class ReducedKeys(Data, frozen=True, rename="camel"):
+class ReducedKeys(AddedKeys, frozen=True, kw_only=True, rename="camel"):
     """The reduced form: no evaluator, no target; the tasks are put as they stand."""
 
     seeds: Listed
@@ -72,8 +99,7 @@ class ReducedKeys(Data, frozen=True, rename="camel"):
     facts: Annotated[tuple[str, ...], Meta(min_length=1)]
     min_task_score: Annotated[float, Meta(ge=0, le=1)] = 0.5
     min_average_score: Annotated[float, Meta(ge=0, le=1)] = 0.6
-    subject: Listed = None
-    settle: Settle | None = None
+    conditions: Annotated[tuple[Condition, ...], Meta(min_length=1)] = ("supplied",)
 
 
 class ExpressionKeys(Data, frozen=True, rename="camel"):
@@ -98,9 +124,10 @@ class CypherSetupKeys(Data, frozen=True, rename="camel"):
 
 
 class TextSeedKeys(Data, frozen=True, rename="camel"):
-    """A document to remember."""
+    """A document to remember; `ifUnsupported` says what to do where the agent cannot take one."""
 
     text: Text
+    if_unsupported: Literal["error", "skip"] = "error"
 
 
 class LineKeys(Data, frozen=True, rename="camel"):
