@@ -9,7 +9,7 @@ READS = [
     "MATCH (r:Reminder) RETURN count(r) AS count",
     "MATCH (r:Reminder {title: 'create; delete'}) RETURN r.title",
     "MATCH (a)-[:CREATE|SET]->(b:Delete) RETURN a.set, b.`call`",
-    "OPTIONAL MATCH (n) WHERE n.name CONTAINS 'x' AND NOT (n)-[:KNOWS]->() RETURN n ORDER BY n.name DESC SKIP 1 LIMIT 2",
+    "OPTIONAL MATCH (n) WHERE n.name CONTAINS 'x' AND NOT (n)-[:KNOWS]->() RETURN n ORDER BY n.name SKIP 1 LIMIT 2",
     "UNWIND [1, 2] AS x WITH x WHERE x IN [1] RETURN x, size([1]), toUpper('a')",
     "MATCH (n) WHERE EXISTS { MATCH (n)-[:HAS]->(m) WHERE m.x > 1 } RETURN COUNT { (n)--() } AS c",
     "RETURN {set: 1, delete: 2} AS m // DROP everything",
