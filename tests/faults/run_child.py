@@ -97,6 +97,8 @@ def kill_at_point(options: dict) -> None:
 
 def main() -> int:
     options = {**OPTIONS, **json.loads(sys.argv[1])}
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: None)  # One that comes after the run must not spoil what is said about it.
     if options["kill_at"]:
         kill_at_point(options)
     cases = [{"id": f"case-{n:04}", "input": f"question {n}"} for n in range(options["trials"])]

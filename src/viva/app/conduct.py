@@ -1,4 +1,4 @@
-"""Carrying a run out: what is owed, with which services, under which signals."""
+"""Carrying a run out: what is owed, and with which services."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from viva.engine.events import Announcer, RunFinished, RunStarted, Warned
 from viva.engine.limits import RunMeter
 from viva.engine.plan import plan, trial_keys
 from viva.engine.schedule import Course, Owed, Schedule, Settings
-from viva.engine.stop import signals_heard
 from viva.store.sqlite import SqliteStore
 
 TRIED_FIRST = 1000
@@ -77,7 +76,7 @@ async def conduct(desk: Desk, work: Work) -> RunView:
             meter=meter,
         )
         fatal.stop = schedule.abort
-        course = await _under_signals(desk.spec, schedule)
+        course = await schedule.execute()
     finally:
         await workshop.close()
         await kit.close()
@@ -154,13 +153,6 @@ def _settings(spec: RunSpec, run: Run) -> Settings:
         seconds=run.limits.seconds,
         owner=owner,
     )
-
-
-async def _under_signals(spec: RunSpec, schedule: Schedule) -> Course:
-    if not spec.hear_signals:
-        return await schedule.execute()
-    with signals_heard(spec.stopper):
-        return await schedule.execute()
 
 
 async def _report(desk: Desk, work: Work, course: Course) -> RunView:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace as changed
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from viva.core.errors import SuiteError
 from viva.core.run import Run
 from viva.core.suite import Roles
 from viva.engine.events import Announcer
+from viva.engine.stop import signals_heard
 from viva.store.sqlite import SqliteStore
 
 ROLES = ("model", "user", "judge")
@@ -55,13 +56,14 @@ async def resume(run_id: str, spec: RunSpec | None = None) -> RunView:
 
 @asynccontextmanager
 async def at_desk(spec: RunSpec) -> AsyncIterator[Desk]:
-    """Find the project and open its store for as long as it is needed."""
+    """Find the project and open its store for as long as it is needed; signals are heard until it is closed."""
     project = open_project(spec.allow, spec.allow_env, spec.store)
-    store = await SqliteStore.open(project.store)
-    try:
-        yield Desk(spec, project, store, Announcer(spec.on_notice))
-    finally:
-        await store.close()
+    with signals_heard(spec.stopper) if spec.hear_signals else nullcontext():
+        store = await SqliteStore.open(project.store)
+        try:
+            yield Desk(spec, project, store, Announcer(spec.on_notice))
+        finally:
+            await store.close()
 
 
 def _as_before(spec: RunSpec, run: Run) -> RunSpec:

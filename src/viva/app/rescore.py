@@ -21,7 +21,6 @@ from viva.engine.events import RunFinished, RunStarted, TrialFinished
 from viva.engine.limits import RunMeter
 from viva.engine.schedule import Course
 from viva.engine.score import is_postponed, score_evidence
-from viva.engine.stop import signals_heard
 
 
 async def rescore(run_id: str, spec: RunSpec | None = None, scoring: str = "") -> RunView:
@@ -61,8 +60,7 @@ class _Rescoring:
         owed = (await self._store.tally(self._run.id)).evidence - len(done)
         self._announcer.tell(RunStarted(self._run, 0, owed, resumed=True))
         try:
-            with signals_heard(self._spec.stopper):
-                await self._score_all(done)
+            await self._score_all(done)
         finally:
             await self._workshop.close()
             await self._kit.close()

@@ -116,6 +116,8 @@ class Schedule:
     async def execute(self) -> Course:
         """Run until nothing is owed, or until something says stop; what is committed by then is kept."""
         self._stopper.on_ask(self._on_ask)
+        if self._stopper.asked:  # Before there was a run to stop.
+            self._on_ask()
         loop = asyncio.get_running_loop()
         seconds = self._settings.seconds
         timer = None if seconds is None else loop.call_later(seconds, self._on_time_up, seconds)

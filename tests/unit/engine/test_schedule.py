@@ -278,3 +278,11 @@ async def test_memory_holds_a_bounded_number_of_trials(store):
     rig = Rig(store, cases(300), Counting(FakeSubject()))
     await rig.execute(concurrency=4)
     assert 4 <= most <= 2 * 4 + 32
+
+
+async def test_a_request_to_stop_before_the_run_began_is_heard(store):
+    subject = FakeSubject()
+    rig = Rig(store, cases(5), FixedParts(subject))
+    rig.stopper.ask(2)
+    course = await rig.execute()
+    assert course.status == "interrupted" and not subject.openings and course.not_run == 5
