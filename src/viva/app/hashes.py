@@ -19,9 +19,7 @@ from viva.registry import Registry
 PARTS = ("subject", "cases", "scorers", "formula", "drivers", "limits", "prompts", "roles")
 
 
-def hash_parts(
-    cases: Sequence[Case], subject: Ref, roles: Roles, registry: Registry, prompts: Iterable[str]
-) -> dict[str, str]:
+def hash_parts(cases: Sequence[Case], subject: Ref, roles: Roles, registry: Registry, prompts: str) -> dict[str, str]:
     """Hash each part of what will be run; places in files and descriptions are left out."""
     hashers = {part: hashlib.sha256() for part in ("cases", "scorers", "formula", "drivers", "limits")}
     stripped = _Stripper()
@@ -39,7 +37,7 @@ def hash_parts(
         hashers[part].update(_versions(kind, names[kind], registry).encode())
     found = {part: hasher.hexdigest()[:16] for part, hasher in hashers.items()}
     found["subject"] = content_hash(_plain_ref(subject))
-    found["prompts"] = content_hash(sorted(prompts))
+    found["prompts"] = prompts
     found["roles"] = content_hash(roles)
     return {part: found[part] for part in PARTS}
 

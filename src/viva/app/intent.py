@@ -10,6 +10,7 @@ from typing import Any
 
 from viva.app.hashes import hash_parts
 from viva.app.project import Project
+from viva.app.prompts import hash_prompts
 from viva.app.spec import RunSpec
 from viva.app.workshop import own_ref
 from viva.config.files import resolve
@@ -49,7 +50,8 @@ def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
     subject = _subject(spec, suite)
     roles, trusted = _cast(spec, suite, project)
     templates = read_templates(suite)
-    hashes = hash_parts(cases, subject, roles, project.registry, templates.values())
+    prompts = hash_prompts(cases, templates, Path(suite.folder) if suite.folder else None)
+    hashes = hash_parts(cases, subject, roles, project.registry, prompts)
     run = Run(
         id=run_id(now),
         suite=suite.name,

@@ -192,3 +192,23 @@ async def test_what_is_wrong_with_a_later_case_is_found_before_anything_is_spent
     with pytest.raises(SuiteError, match=r"suite\.yml:7.*say which text"):
         await examine(spec(folder))
     assert calls(folder) == 0
+
+
+async def test_one_character_of_a_prompt_is_a_named_change(folder):
+    (folder / "persona.jinja").write_text("You are a patient user.")
+    (folder / "user.yml").write_text("- reply: '{}'\n")
+    persona = "driver: {persona: {template: persona.jinja}}, tasks: [{text: Ask for the capital of Spain}]"
+    edit(folder, "input: What is the capital of Spain?", persona)
+    first = intent_hashes(folder)
+    (folder / "persona.jinja").write_text("You are a patient user!")
+    second = intent_hashes(folder)
+    assert [part for part in first if first[part] != second[part]] == ["prompts"]
+
+
+def intent_hashes(folder):
+    from viva.app.intent import read_intent
+    from viva.app.project import open_project
+    from viva.core.clock import SystemClock
+
+    wanted = spec(folder)
+    return read_intent(wanted, open_project(wanted.allow, (), wanted.store), SystemClock().now()).run.hashes
