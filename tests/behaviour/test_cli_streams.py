@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +69,29 @@ def test_a_terminal_that_speaks_ascii_gets_escapes() -> None:
     done.stdout.decode("ascii")
 
 
-def test_no_colours_reach_a_pipe_and_none_a_terminal_that_declines(tmp_path: Path) -> None:
+def on_a_terminal(folder: Path, variables: dict[str, str]) -> bytes:
+    """What `viva doctor` writes to a real terminal."""
+    env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "TERM")}
+    parent, child = pty.openpty()
+    process = subprocess.Popen(
+        [*VIVA, "doctor"], cwd=folder, stdout=child, stderr=child, env={**env, "TERM": "xterm", **variables}
+    )
+    os.close(child)
+    seen = b""
+    with contextlib.suppress(OSError):  # The end of a terminal is an error on Linux.
+        while chunk := os.read(parent, 65536):
+            seen += chunk
+    os.close(parent)
+    assert process.wait(timeout=60) == 0
+    return seen
+
+
+def test_a_terminal_gets_colours_unless_it_declines(tmp_path: Path) -> None:
+    assert b"\x1b[32m" in on_a_terminal(tmp_path, {})
+    assert b"\x1b" not in on_a_terminal(tmp_path, {"NO_COLOR": "1"})
+    assert b"\x1b" not in on_a_terminal(tmp_path, {"TERM": "dumb"})
+
+
+def test_no_colours_reach_a_pipe(tmp_path: Path) -> None:
     done = subprocess.run([*VIVA, "doctor"], cwd=tmp_path, capture_output=True, check=False)
     assert b"\x1b" not in done.stdout
