@@ -18,10 +18,11 @@ from viva.app.workshop import Workshop
 from viva.core.case import Case
 from viva.core.run import Run
 from viva.core.usage import NO_USAGE, Usage
+from viva.engine.course import Course, Owed, Settings
 from viva.engine.events import Announcer, RunFinished, RunStarted, Warned
 from viva.engine.limits import RunMeter
 from viva.engine.plan import plan, trial_keys
-from viva.engine.schedule import Course, Owed, Schedule, Settings
+from viva.engine.schedule import Schedule
 from viva.store.sqlite import SqliteStore
 
 TRIED_FIRST = 1000

@@ -17,9 +17,9 @@ from viva.core.data import replace
 from viva.core.errors import SuiteError
 from viva.core.evidence import Evidence
 from viva.core.run import Run
+from viva.engine.course import Course
 from viva.engine.events import RunFinished, RunStarted, TrialFinished
 from viva.engine.limits import RunMeter
-from viva.engine.schedule import Course
 from viva.engine.score import is_postponed, score_evidence
 
 

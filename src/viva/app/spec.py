@@ -8,8 +8,8 @@ from typing import Any
 
 from viva.core.limits import RunLimits
 from viva.core.suite import Roles, Suite
+from viva.engine.course import LEASE_S
 from viva.engine.events import Listener
-from viva.engine.schedule import LEASE_S
 from viva.engine.stop import GRACE_S, Stopper
 
 NO_ROLES = Roles()

@@ -11,7 +11,7 @@ from viva.app.door import run_blocking
 from viva.core.evidence import Evidence
 from viva.core.run import Run, RunStatus
 from viva.core.score import AnyScore, Outcome, TrialResult
-from viva.engine.schedule import Course
+from viva.engine.course import Course
 from viva.report.summary import Summariser, Summary
 from viva.store.sqlite import SqliteStore
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -16,62 +15,24 @@ from viva.core.faultpoint import fault
 from viva.core.run import Run, RunStatus
 from viva.core.score import AnyScore, TrialResult
 from viva.core.trial import Trial
+from viva.engine.course import Course, Owed, Settings
 from viva.engine.early import EarlyStop
 from viva.engine.events import Announcer, TrialFinished, TrialStarted, Warned
 from viva.engine.execute import Scene, Surroundings, broken_evidence
 from viva.engine.gate import Gate
+from viva.engine.keep import Keeper
 from viva.engine.limits import RunMeter
 from viva.engine.parts import Parts
-from viva.engine.sanitise import storable_evidence, storable_scores
 from viva.engine.score import failed_result, is_postponed, score_evidence
-from viva.engine.stop import GRACE_S, Stopper
+from viva.engine.stop import Stopper
 from viva.ports.store import Store
 
 _Item = TypeVar("_Item")
 _Work = Coroutine[Any, Any, None]
 
-LEASE_S = 60.0
 CLAIM_BATCH = 64
 NOW_S = 0.5
 """How long "stop now" waits for what is being written."""
-
-
-@dataclass(frozen=True, slots=True)
-class Owed:
-    """What a run still lacks."""
-
-    count: int
-    """Trials without evidence."""
-    trials: Callable[[], Iterator[Trial]]
-    """Those trials, in order; may be asked for again, when another process gave some up."""
-    unscored: Sequence[str] = ()
-    """Keys of trials whose evidence is stored and whose result is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How a run is scheduled."""
-
-    concurrency: int = 16
-    grace_s: float = GRACE_S
-    lease_s: float = LEASE_S
-    seconds: float | None = None
-    """The run's ceiling of time, for this execution."""
-    owner: str = "viva"
-
-
-@dataclass(slots=True)
-class Course:
-    """How an execution went."""
-
-    status: RunStatus = "finished"
-    reason: str = ""
-    finished: int = 0
-    not_run: int = 0
-    """Trials still owed: stopped, cut off, or never begun."""
-    abandoned: list[str] = field(default_factory=list)
-    """Trials whose agent did not let go and was left behind."""
-    store_error: StoreError | None = None
 
 
 class Schedule:
@@ -94,6 +55,7 @@ class Schedule:
         self._owed = owed
         self._parts = parts
         self._store = store
+        self._keeper = Keeper(store, run.id)
         self._clock = clock
         self._settings = settings
         self._stopper = stopper
@@ -285,24 +247,12 @@ class Schedule:
             await self._score_kept(kept)
 
     async def _keep(self, evidence: Evidence) -> Evidence | None:
-        """Commit evidence, without what cannot be written; None when that failed."""
+        """Commit evidence; None when that failed."""
         try:
-            return await self._commit(evidence)
+            return await self._keeper.keep(evidence)
         except StoreError as error:
             self._on_store_error(error)
             return None
-
-    async def _commit(self, evidence: Evidence) -> Evidence:
-        try:
-            is_new = await self._store.add_evidence(self._run.id, evidence)
-        except StoreError as error:
-            if error.kind != "unstorable":
-                raise
-            evidence = storable_evidence(evidence, error)
-            is_new = await self._store.add_evidence(self._run.id, evidence)
-        fault("engine.kept")
-        # Where another process was faster, its evidence counts, and ours is dropped.
-        return evidence if is_new else await self._store.evidence(self._run.id, evidence.trial)
 
     async def _score_stored(self, key: str) -> None:
         try:
@@ -326,18 +276,10 @@ class Schedule:
         if self._course.status == "aborted" and any(score.outcome == "error" for score in scores):
             return  # What stopped the run also spoiled these scores: they are owed again.
         fault("engine.scored")
-        if await self._keep_result(result, scores):
+        if await self._keeper.keep_result(result, scores):
             self._done += 1
             if self._announcer.heard:
                 self._announcer.tell(TrialFinished(result))
-
-    async def _keep_result(self, result: TrialResult, scores: list[AnyScore]) -> bool:
-        try:
-            return await self._store.add_result(self._run.id, result, scores)
-        except StoreError as error:
-            if error.kind != "unstorable":
-                raise
-            return await self._store.add_result(self._run.id, result, storable_scores(scores))
 
     async def _judge(self, evidence: Evidence) -> tuple[TrialResult, list[AnyScore]]:
         try:

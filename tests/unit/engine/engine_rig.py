@@ -15,13 +15,14 @@ from viva.core.run import Run
 from viva.core.score import AnyScore, Combined, Score, ScoreError
 from viva.core.trial import Trial
 from viva.core.usage import NO_USAGE
+from viva.engine.course import Course, Owed, Settings
 from viva.engine.events import Announcer, Notice
 from viva.engine.execute import Scene, Surroundings
 from viva.engine.gate import Gate
 from viva.engine.limits import RunMeter
 from viva.engine.parts import Scoring
 from viva.engine.plan import count_trials, plan
-from viva.engine.schedule import Course, Owed, Schedule, Settings
+from viva.engine.schedule import Schedule
 from viva.engine.stop import Stopper
 from viva.ports.driver import Conversation, Stop
 from viva.ports.scorer import FormulaFacts
