@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +170,15 @@ class LazyCache:
     async def get(self, key: str) -> bytes | None:
         """A stored reply, or None."""
         return await (await self._cache()).get(key)
+
+    async def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The stored replies among these keys, in one look where the cache can."""
+        cache = await self._cache()
+        many = getattr(cache, "get_many", None)
+        if many is not None:
+            found: dict[str, bytes] = await many(keys)
+            return found
+        return {key: reply for key in keys if (reply := await cache.get(key)) is not None}
 
     async def put(self, key: str, reply: bytes, model: str) -> None:
         """Keep a reply."""

@@ -62,6 +62,7 @@ async def test_the_cache_is_opened_when_first_used(tmp_path):
     await cache.close()
     assert not (tmp_path / "cache.db").exists()
     await cache.put("k", b"v", "m")
+    assert await cache.get_many(["k", "other"]) == {"k": b"v"}
     assert await cache.get("k") == b"v" and (tmp_path / "cache.db").exists()
     await cache.close()
 
