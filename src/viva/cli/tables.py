@@ -176,8 +176,10 @@ def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None
     terminal.out()
     terminal.out(_outcomes_line(summary.outcomes))
     if summary.error_kinds:
-        kinds = sorted(summary.error_kinds.items(), key=lambda one: -one[1])
-        terminal.out(Styled("errors: ", "red"), ", ".join(f"{n} × {kind}" for kind, n in kinds[:MOST_ROWS]))
+        terminal.out(Styled("errors: ", "red"), _kinds(summary.error_kinds))
+    for score in summary.scores[:MOST_ROWS]:
+        if score.error_kinds:
+            terminal.out(Styled(f"errors in {score.name}: ", "red"), _kinds(score.error_kinds))
     if summary.latency_ms.n:
         terminal.out(_latency_line(summary.latency_ms))
     for role, usage in summary.usage.items():
@@ -188,6 +190,11 @@ def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None
         terminal.out("flags: " + ", ".join(f"{n} × {flag}" for flag, n in summary.flags.items()))
     for result in thresholds:
         terminal.out(Styled(str(result), "green" if result.holds else "red"))
+
+
+def _kinds(kinds: dict[str, int]) -> str:
+    most = sorted(kinds.items(), key=lambda one: -one[1])
+    return ", ".join(f"{n} × {kind}" for kind, n in most[:MOST_ROWS])
 
 
 def _outcomes_line(outcomes: Outcomes) -> str:

@@ -103,6 +103,7 @@ def test_show_tells_means_with_n_and_errors(store: str, capsys: pytest.CaptureFi
     assert contains == ["contains", "0.500", "0.000", "–", "1.000", "2", "1", "1"]
     assert "3 trials: 1 passed, 1 failed, 1 error, 0 skipped; pass rate 50%" in out
     assert "errors: 1 × timed_out" in out
+    assert "errors in contains: 1 × no_text" in out
     assert "score >= 0.8 does not hold: score is 0.5" in out
 
 
