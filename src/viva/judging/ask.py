@@ -84,4 +84,5 @@ def _again(request: ModelRequest, reply: ModelReply, problem: JudgeError, repair
         ChatMessage(role="assistant", text=reply.text[:20_000]),
         ChatMessage(role="user", text=repair(problem.message)),
     )
-    return replace(request, messages=request.messages + said)
+    # Another conversation: the key of the first question does not name it.
+    return replace(request, messages=request.messages + said, key="")

@@ -6,7 +6,9 @@ Each exhibit is a function from the evidence to plain data, or None when there i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import Any
 
 from viva.core.data import to_plain
@@ -98,6 +100,12 @@ class Exhibits:
         if is_suspicious("\n".join(self._spoken)):
             flags += ("injection_suspected",)
         return flags
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of everything shown: the same exhibits, the same digest."""
+        shown = "".join([f"{name} {len(text)}\n{text}\n" for name, text in sorted(self._encoded.items())])
+        return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
 
     def fenced(self, nonce: str) -> dict[str, str]:
         """Every exhibit between the lines of its fence; '' for one with nothing to show."""

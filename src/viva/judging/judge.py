@@ -8,15 +8,16 @@ nonce of 128 bits: it closes the fences of that call, and the verdict must repea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from viva.core.criterion import Criterion
-from viva.core.data import Data, content_hash
+from viva.core.data import Data, content_hash, replace
+from viva.core.errors import JudgeError
 from viva.core.evidence import Evidence
 from viva.judging.ask import Asked, ask, together
 from viva.judging.exhibits import EXHIBITS, Exhibits
 from viva.judging.fence import fresh_nonce
+from viva.judging.inquiry import Inquiry, Keys, told
 from viva.judging.schema import answer_schema
 from viva.judging.template import Shelf, Template
 from viva.judging.verdict import Finding, read_finding, reason_flags
@@ -24,8 +25,9 @@ from viva.judging.votes import AnyVerdict, settle
 from viva.judging.wording import Wording, wording
 from viva.ports.judge import Verdict, VerdictError
 from viva.ports.kit import Kit
-from viva.ports.model import ChatMessage, Model, ModelReply, ModelRequest
+from viva.ports.model import ChatMessage, Memory, Model, ModelReply, ModelRequest
 
+_CACHED = ("cached",)
 EACH_NAMES = frozenset({"criterion", "polarity", "menu", *EXHIBITS})
 
 
@@ -45,18 +47,6 @@ class JudgeSettings(Data, frozen=True):
     timeout_s: float = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Inquiry:
-    """One question, before it is put: what it is about, with which template, on which exhibits."""
-
-    template: Template
-    about: str
-    exhibits: Exhibits
-    values: dict[str, Any]
-    menu: tuple[str, ...]
-    flags: tuple[str, ...]
-
-
 class ModelJudge:
     """A judge that is one model."""
 
@@ -68,6 +58,7 @@ class ModelJudge:
         self._each.expect(EACH_NAMES)
         self._reply = self.templates.get("reply")
         self._stamps: dict[str, str] = {}
+        self._keys = Keys(self._request([("user", "question")], "reply", schema=answer_schema(("a", "b"))), self._reply)
 
     @property
     def name(self) -> str:
@@ -100,8 +91,13 @@ class ModelJudge:
 
     async def judge_each(self, exhibits: Exhibits, wordings: Sequence[Wording]) -> list[AnyVerdict]:
         """Judge each criterion in a call of its own."""
-        flags = exhibits.flags
-        return await together([self._judge_one(exhibits, one, flags) for one in wordings])
+        each, flags, stamp = self._each, exhibits.flags, self.stamp(self._each, self._reply)
+        return await self._settled(
+            [
+                Inquiry(each, one.criterion.id, exhibits, one.values(), one.menu, one.told, stamp, flags)
+                for one in wordings
+            ]
+        )
 
     async def rate(
         self, evidence: Evidence, template: str, values: dict[str, Any], levels: Sequence[str]
@@ -109,20 +105,57 @@ class ModelJudge:
         """Ask one question from a named template whose answer is one of the levels."""
         asked = self.templates.get(template)
         asked.expect({*EXHIBITS, *values})
-        exhibits = Exhibits(evidence, asked.names, values)
-        return await self._repeated(_Inquiry(asked, template, exhibits, {}, tuple(levels), exhibits.flags))
+        exhibits, menu = Exhibits(evidence, asked.names, values), tuple(levels)
+        stamp = self.stamp(asked, self._reply)
+        inquiry = Inquiry(asked, template, exhibits, {}, menu, told((), menu), stamp, exhibits.flags)
+        return (await self._settled([inquiry]))[0]
 
-    async def _judge_one(self, exhibits: Exhibits, one: Wording, flags: tuple[str, ...]) -> AnyVerdict:
-        return await self._repeated(_Inquiry(self._each, one.criterion.id, exhibits, one.values(), one.menu, flags))
+    async def _settled(self, inquiries: list[Inquiry]) -> list[AnyVerdict]:
+        """One verdict for each question, repeated where the settings say so."""
+        settings, repeats = self.settings, self.settings.repeats
+        if repeats <= 1:
+            return await self._answered(inquiries)
+        votes = await self._answered([replace(one, salt=f"repeat {i}") for one in inquiries for i in range(repeats)])
+        return [
+            settle(
+                votes[at : at + repeats],
+                stable_at=settings.stable_at,
+                unstable="unstable",
+                undecided="judge_undecided",
+            )
+            for at in range(0, len(votes), repeats)
+        ]
 
-    async def _repeated(self, inquiry: _Inquiry) -> AnyVerdict:
-        settings = self.settings
-        if settings.repeats <= 1:
-            return await self._once(inquiry, "")
-        results = await together([self._once(inquiry, f"repeat {i}") for i in range(settings.repeats)])
-        return settle(results, stable_at=settings.stable_at, unstable="unstable", undecided="judge_undecided")
+    async def _answered(self, inquiries: list[Inquiry]) -> list[AnyVerdict]:
+        """Take what the model has kept, all at once, then put what is left to it, all at once."""
+        memory: Memory | None = getattr(self.model, "memory", None)
+        if memory is None:
+            return await together([self._once(inquiry) for inquiry in inquiries])
+        keys = [self._keys.of(inquiry) for inquiry in inquiries]
+        verdicts = await self._recalled(memory, inquiries, keys)
+        owed = [at for at, verdict in enumerate(verdicts) if verdict is None]
+        fresh = await together([self._once(inquiries[at], keys[at]) for at in owed])
+        for at, verdict in zip(owed, fresh, strict=True):
+            verdicts[at] = verdict
+        return [verdict for verdict in verdicts if verdict is not None]
 
-    async def _once(self, inquiry: _Inquiry, salt: str) -> AnyVerdict:
+    async def _recalled(self, memory: Memory, inquiries: list[Inquiry], keys: list[str]) -> list[AnyVerdict | None]:
+        nonce = fresh_nonce()
+        kept = await memory.recall(keys, nonce)
+        return [
+            None if reply is None else self._replayed(inquiry, reply, nonce)
+            for inquiry, reply in zip(inquiries, kept, strict=True)
+        ]
+
+    def _replayed(self, inquiry: Inquiry, reply: ModelReply, nonce: str) -> AnyVerdict | None:
+        """Read a kept reply as strictly as a new one; what cannot be read is asked, and repaired, as usual."""
+        try:
+            found = read_finding(reply, nonce, inquiry.menu)
+        except JudgeError:
+            return None
+        return self.verdict(inquiry.about, Asked(found, None, reply.usage, _CACHED), inquiry.stamp, inquiry.flags)
+
+    async def _once(self, inquiry: Inquiry, key: str = "") -> AnyVerdict:
         nonce = fresh_nonce()
         menu = inquiry.menu
         asked = await self.ask(
@@ -131,9 +164,10 @@ class ModelJudge:
             nonce=nonce,
             schema=answer_schema(menu),
             read=lambda said: read_finding(said, nonce, menu),
-            salt=salt,
+            salt=inquiry.salt,
+            key=key,
         )
-        return self.verdict(inquiry.about, asked, self.stamp(inquiry.template, self._reply), inquiry.flags)
+        return self.verdict(inquiry.about, asked, inquiry.stamp, inquiry.flags)
 
     async def ask(
         self,
@@ -144,12 +178,26 @@ class ModelJudge:
         schema: dict[str, Any],
         read: Callable[[ModelReply], Any],
         salt: str = "",
+        key: str = "",
     ) -> Asked[Any]:
         """Put a rendered question to the model, the form of the reply last; repair once."""
+        request = self._request(parts, reply, schema=schema, nonce=nonce, salt=salt, key=key)
+        return await ask(self.model, request, read, lambda problem: self._repair(problem, reply))
+
+    def _request(
+        self,
+        parts: Sequence[tuple[str, str]],
+        reply: str,
+        *,
+        schema: dict[str, Any],
+        nonce: str = "",
+        salt: str = "",
+        key: str = "",
+    ) -> ModelRequest:
         settings = self.settings
         messages = [ChatMessage(role="system" if role == "system" else "user", text=text) for role, text in parts]
         messages[-1] = ChatMessage(role=messages[-1].role, text=f"{messages[-1].text}\n\n{reply}")
-        request = ModelRequest(
+        return ModelRequest(
             messages=tuple(messages),
             schema=schema,
             schema_name="verdict",
@@ -159,8 +207,8 @@ class ModelJudge:
             purpose="judge",
             nonce=nonce,
             salt=salt,
+            key=key,
         )
-        return await ask(self.model, request, read, lambda problem: self._repair(problem, reply))
 
     def verdict(self, about: str, asked: Asked[Finding], template: str, flags: tuple[str, ...]) -> AnyVerdict:
         """Turn what came of a question into a verdict or its error."""

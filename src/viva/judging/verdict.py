@@ -18,6 +18,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
+import msgspec
+
 from viva.core.data import Data
 from viva.core.errors import JudgeError
 from viva.core.text import storable
@@ -60,6 +62,9 @@ class Finding(Data, frozen=True):
 
 def read_finding(reply: ModelReply, call: str, menu: Sequence[str], extra: Sequence[str] = ()) -> Finding:
     """Read the answer to a question about one thing. Raises JudgeError."""
+    plain = None if extra else _plainly(reply)
+    if plain is not None and plain.id == call:
+        return _answered(plain.answer, plain.reason or "", menu)
     found = read_object(reply, call, ("answer", "reason", *extra), optional=("reason",))
     return _finding(found, menu, extra)
 
@@ -141,6 +146,30 @@ def on_menu(answer: Any, menu: Sequence[str]) -> str:
         return same[0]
     shown = json.dumps(answer, default=str)[:80]
     raise JudgeError(f"the answer {shown} is not one of {', '.join(menu)}", kind="judge_off_menu")
+
+
+class _Plain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    answer: str
+    reason: str | msgspec.UnsetType = msgspec.UNSET
+
+
+_plain_decoder = msgspec.json.Decoder(_Plain)
+_QUOTES_PER_ENTRY = 4
+
+
+def _plainly(reply: ModelReply) -> _Plain | None:
+    """Read the common case fast: one flat object, each key once, nothing around it. None is no verdict on the rest."""
+    text = reply.text
+    if reply.refused or reply.finish != "stop" or len(text) > LONGEST_REPLY or "\\" in text:
+        return None
+    try:
+        found = _plain_decoder.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None
+    # The decoder keeps the last of two equal keys; where nothing is escaped, quotes tell how many were written.
+    entries = 2 if found.reason is msgspec.UNSET else 3
+    return found if text.count('"') == entries * _QUOTES_PER_ENTRY else None
 
 
 def _check_ending(reply: ModelReply) -> None:
@@ -283,7 +312,11 @@ def _finding(found: Mapping[str, Any], menu: Sequence[str], extra: Sequence[str]
     if not isinstance(reason, str):
         _unreadable("'reason' is not a text")
     more = {key: found[key] for key in extra}
-    return Finding(answer=on_menu(found["answer"], menu), reason=storable(reason[:LONGEST_REASON]), extra=more)
+    return _answered(found["answer"], reason, menu, more)
+
+
+def _answered(answer: Any, reason: str, menu: Sequence[str], more: dict[str, Any] | None = None) -> Finding:
+    return Finding(answer=on_menu(answer, menu), reason=storable(reason[:LONGEST_REASON]), extra=more or {})
 
 
 def _criterion_of(item: Any, menus: Mapping[str, Sequence[str]]) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from viva.core.criterion import Criterion
 from viva.judging.fence import encode
+from viva.judging.inquiry import told
 from viva.judging.verdict import CANNOT_TELL, MENU, MET, NOT_MET
 
 REQUIREMENT = "This is a requirement: met means that the agent fulfils it, not_met that it does not."
@@ -44,6 +45,8 @@ class Wording(msgspec.Struct, frozen=True):
     polarity: str
     menu: tuple[str, ...]
     entries: tuple[dict[str, str], ...]
+    told: bytes
+    """All of the above but the criterion, as it enters the key of a question."""
 
     def values(self) -> dict[str, Any]:
         """What the template `each` is given of it."""
@@ -58,20 +61,19 @@ class Wording(msgspec.Struct, frozen=True):
 @functools.lru_cache(maxsize=4096)
 def wording(criterion: Criterion) -> Wording:
     """Word a criterion; done once for all trials that share it."""
-    text = encode(criterion.text)
     if not criterion.levels:
         polarity = PITFALL if criterion.pitfall else REQUIREMENT
-        return Wording(criterion, text, polarity, MENU, _PITFALL_MENU if criterion.pitfall else _REQUIREMENT_MENU)
+        return _worded(criterion, polarity, MENU, _PITFALL_MENU if criterion.pitfall else _REQUIREMENT_MENU)
     entries = tuple({"name": level.name, "text": level.text or _share(level.value)} for level in criterion.levels)
     unsure = {"name": CANNOT_TELL, "text": "the evidence does not allow an answer"}
     menu = tuple(level.name for level in criterion.levels)
-    return Wording(
-        criterion,
-        text,
-        GRADED_PITFALL if criterion.pitfall else GRADED,
-        (*menu, CANNOT_TELL),
-        (*entries, unsure),
-    )
+    polarity = GRADED_PITFALL if criterion.pitfall else GRADED
+    return _worded(criterion, polarity, (*menu, CANNOT_TELL), (*entries, unsure))
+
+
+def _worded(criterion: Criterion, polarity: str, menu: tuple[str, ...], entries: tuple[dict[str, str], ...]) -> Wording:
+    text = encode(criterion.text)
+    return Wording(criterion, text, polarity, menu, entries, told((text, polarity, entries), menu))
 
 
 def _share(value: float) -> str:

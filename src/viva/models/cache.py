@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from viva.core.data import from_json, replace, to_json
+from viva.core.data import replace, to_json
 from viva.core.faultpoint import fault
 from viva.core.usage import Usage
 from viva.ports.model import ModelReply, ModelRequest
@@ -20,7 +21,10 @@ BLANK = "\x00nonce\x00"
 
 MOST_SCHEMAS = 64
 
+_HIT = Usage(cache_hits=1)
+_FREE_HIT = Usage(cache_hits=1, cost_usd=0.0)
 _sorted = msgspec.json.Encoder(order="sorted").encode
+_reply = msgspec.json.Decoder(ModelReply)
 _REFUSAL = re.compile(
     r"(?:i(?:'|’)?m (?:really |very )?sorry|sorry|i apologi[sz]e|unfortunately|as an ai)?[,.]?\s*(?:but )?"
     r"(?:i (?:can(?:'|’)?t|cannot|can not|won(?:'|’)?t|am unable to|am not able to|must decline)"
@@ -43,6 +47,8 @@ class CachedReplies:
 
     def key(self, request: ModelRequest) -> str:
         """Name a request by everything that may change its answer, with its nonce blanked out."""
+        if request.key:
+            return self._named(request.key)
         nonce = request.nonce
         # Lengths keep one long message apart from two short ones.
         said = "".join([f"{m.role} {len(m.text)}\n{m.text}\n" for m in request.messages])
@@ -52,6 +58,11 @@ class CachedReplies:
         digest.update(self._parameters(request))
         if request.schema is not None:
             digest.update(self._schema(request))
+        return digest.hexdigest()
+
+    def _named(self, key: str) -> str:
+        digest = self._begun.copy()
+        digest.update(b"key\n" + key.encode())
         return digest.hexdigest()
 
     def _parameters(self, request: ModelRequest) -> bytes:
@@ -78,14 +89,27 @@ class CachedReplies:
 
     async def find(self, key: str, request: ModelRequest) -> ModelReply | None:
         """A kept reply, answering this call: its nonce is put in, its timings are those of the first time."""
-        raw = await self._store.get(key)
-        reply = None if raw is None else _read(raw)
+        reply = self._again(await self._store.get(key), request.nonce)
         if reply is None:
             self.misses += 1
+        return reply
+
+    async def recall(self, keys: Sequence[str], nonce: str) -> list[ModelReply | None]:
+        """The kept replies to requests that carry these keys; one that is not kept is no miss until it is asked."""
+        many = getattr(self._store, "get_many", None)
+        names = [self._named(key) for key in keys]
+        if many is None:
+            return [self._again(await self._store.get(name), nonce) for name in names]
+        found = await many(names)
+        return [self._again(found.get(name), nonce) for name in names]
+
+    def _again(self, raw: bytes | None, nonce: str) -> ModelReply | None:
+        reply = None if raw is None else _read(raw)
+        if reply is None:
             return None
         self.hits += 1
-        usage = Usage(cache_hits=1, cost_usd=None if reply.usage.cost_usd is None else 0.0)
-        return replace(reply, text=reply.text.replace(BLANK, request.nonce), usage=usage, cached=True)
+        usage = _HIT if reply.usage.cost_usd is None else _FREE_HIT
+        return replace(reply, text=reply.text.replace(BLANK, nonce), usage=usage, cached=True)
 
     async def keep(self, key: str, request: ModelRequest, reply: ModelReply) -> None:
         """Keep a reply if it is an answer."""
@@ -118,6 +142,6 @@ def _has_the_form(text: str, schema: dict[str, Any]) -> bool:
 def _read(raw: bytes) -> ModelReply | None:
     """A stored reply; None when another version wrote it: that is a miss, not an error."""
     try:
-        return from_json(raw, ModelReply)
+        return _reply.decode(raw)
     except msgspec.DecodeError:
         return None

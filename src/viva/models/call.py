@@ -18,7 +18,7 @@ from viva.models.gate import Gate, GateSettings
 from viva.models.prices import Prices
 from viva.models.retry import given_up, next_wait_s
 from viva.ports.meter import Meter
-from viva.ports.model import Model, ModelReply, ModelRequest
+from viva.ports.model import Memory, Model, ModelReply, ModelRequest
 
 CHARS_PER_TOKEN = 4
 GUESSED_REPLY_TOKENS = 500
@@ -57,6 +57,11 @@ class CalledModel:
         self._meter = meter
         self._prices = Prices(model.name)
         self._dead: ModelError | None = None
+
+    @property
+    def memory(self) -> Memory | None:
+        """The replies kept of this model."""
+        return self.cache
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """Answer one request, from the cache where it holds an answer."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, Protocol
 
 from viva.core.data import Data
@@ -39,6 +39,8 @@ class ModelRequest(Data, frozen=True):
     salt: str = ""
     """Distinguishes deliberate repeats of the same call, so that the cache does not make them one."""
     parameters: dict[str, Any] = {}
+    key: str = ""
+    """Names everything in this request but its nonce; the cache then uses it and need not read the messages."""
 
 
 class ModelReply(Data, frozen=True):
@@ -72,6 +74,14 @@ class Model(Protocol):
 
     async def close(self) -> None:
         """Release connections."""
+        ...
+
+
+class Memory(Protocol):
+    """The replies a model has kept. A model that has some offers them as its attribute `memory`."""
+
+    async def recall(self, keys: Sequence[str], nonce: str) -> list[ModelReply | None]:
+        """The reply to each request of these keys, answering with this nonce; None where none is kept."""
         ...
 
 

@@ -11,6 +11,7 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -18,7 +19,7 @@ from typing import NamedTuple, Self
 from urllib.parse import quote
 
 from viva.core.clock import Clock, SystemClock
-from viva.core.data import Data
+from viva.core.data import Data, to_json
 from viva.core.secret import redactor
 from viva.store.failure import explain, kind_of
 
@@ -27,6 +28,7 @@ _MOST_TOUCHED = 512
 _SLACK = 0.05
 """When the cache is full, this share is dropped at once, so that not every new reply pays for an eviction."""
 
+_MANY = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS replies (
     key     TEXT PRIMARY KEY,
@@ -109,6 +111,16 @@ class SqliteCache:
         self._touch(key)
         return reply
 
+    async def get_many(self, keys: Sequence[str]) -> dict[str, bytes]:
+        """The stored replies among these keys, read in one go."""
+        found = {key: reply for key in keys if (reply := self._pending.get(key)) is not None}
+        if len(found) < len(keys):
+            found.update(self._look_up_many([key for key in keys if key not in found]))
+        self._hits += len(found)
+        for key in found:
+            self._touch(key)
+        return found
+
     async def put(self, key: str, reply: bytes, model: str) -> None:
         """Keep a reply, soon; one that contains a secret is not kept at all."""
         if self.failure or self._closed or redactor.raw(reply) != reply:
@@ -141,6 +153,15 @@ class SqliteCache:
             self.failure = str(explain(cause, self.path, "reading the cache of replies"))
             return None
         return None if row is None else bytes(row[0])
+
+    def _look_up_many(self, keys: Sequence[str]) -> list[tuple[str, bytes]]:
+        # One parameter, however many keys: their number is bounded by nothing.
+        wanted = to_json(keys).decode()
+        try:
+            return self._reading.execute(_MANY, (wanted,)).fetchall()
+        except sqlite3.Error as cause:
+            self.failure = str(explain(cause, self.path, "reading the cache of replies"))
+            return []
 
     def _touch(self, key: str) -> None:
         self._touched[key] = self._touched.get(key, 0) + 1

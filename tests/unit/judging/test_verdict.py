@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from malformed_replies import GOOD, MALFORMED
 
 from viva.core.errors import JudgeError
-from viva.judging.verdict import MENU, on_menu, read_claims, read_confident, read_finding, read_findings, reason_flags
+from viva.judging.verdict import (
+    MENU,
+    on_menu,
+    read_claims,
+    read_confident,
+    read_finding,
+    read_findings,
+    read_object,
+    reason_flags,
+)
 from viva.ports.model import ModelReply
 
 ID = "5f0c2a9be1d34c77aa10ffee00112233"
@@ -196,3 +205,54 @@ def test_whatever_is_kept_of_a_reply_can_be_stored(text: str) -> None:
         error.message.encode("utf-8")
     else:
         found.reason.encode("utf-8")
+
+
+def outcome(read_it: object, text: str) -> tuple[str, str]:
+    try:
+        found = read_it(text)  # type: ignore[operator]
+    except JudgeError as error:
+        return "error", error.kind
+    return found["answer"], found.get("reason", "")
+
+
+def fast(text: str) -> dict[str, str]:
+    found = read_finding(ModelReply(text=text), ID, MENU)
+    return {"answer": found.answer, "reason": found.reason}
+
+
+def careful(text: str) -> dict[str, str]:
+    found = read_object(ModelReply(text=text), ID, ("answer", "reason"), optional=("reason",))
+    return {**found, "answer": on_menu(found["answer"], MENU)}
+
+
+_PIECES = st.sampled_from(
+    [
+        f'"id": "{ID}"',
+        '"id": "other"',
+        '"answer": "met"',
+        '"answer": "not_met"',
+        '"answer": "perhaps"',
+        '"\\u0061nswer": "met"',
+        '"answer": null',
+        '"reason": "so"',
+        '"reason": ""',
+        '"reason": "say \\"met\\""',
+        '"reason": "a\x01b"',
+        '"reason": "ключ \u200b"',
+        '"weight": "5"',
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=5), st.sampled_from(["{%s}", " {%s}\n", "{%s,}", "{%s} {%s}", "\ufeff{%s}", "[%s]"]))
+def test_a_plain_reply_is_read_fast_and_exactly_as_with_care(pieces: list[str], around: str) -> None:
+    text = around.replace("%s", ", ".join(pieces))
+    assert outcome(fast, text) == outcome(careful, text)
+
+
+@pytest.mark.parametrize("key", ["id", "answer", "reason"])
+def test_a_key_said_twice_is_a_contradiction_in_a_plain_reply_too(key: str) -> None:
+    entries = {"id": f'"id": "{ID}"', "reason": '"reason": "so"', "answer": '"answer": "met"'}
+    assert kind_of("{" + ", ".join([*entries.values(), entries[key]]) + "}") == "judge_contradiction"
+    without_reason = [entries["id"], entries["answer"], entries["answer"]]
+    assert kind_of("{" + ", ".join(without_reason) + "}") == "judge_contradiction"

@@ -139,3 +139,27 @@ async def test_a_look_up_is_cheap_enough_for_the_event_loop(tmp_path: Path) -> N
         await cache.get(f"k{number}")
     assert (time.process_time() - began) / 2000 < 0.001  # Some 15 µs here; a thread's hop would be ten times that.
     await cache.close()
+
+
+async def test_many_replies_are_read_in_one_go_wherever_they_are(tmp_path: Path) -> None:
+    cache = await SqliteCache.open(tmp_path / "cache.db")
+    for number in range(2000):
+        await cache.put(f"k{number}", b"%d" % number, "m")
+    await settled(cache)
+    await cache.put("new", b"on its way", "m")
+    asked = ["missing", "new", *(f"k{number}" for number in range(2000)), 'odd " key']
+    found = await cache.get_many(asked)
+    assert len(found) == 2001
+    assert (found["k7"], found["new"]) == (b"7", b"on its way")
+    assert await cache.get_many([]) == {}
+    await settled(cache)
+    assert (await cache.stats()).session_hits == 2001
+    await cache.close()
+
+
+async def test_many_replies_of_a_cache_that_cannot_be_read_are_none(tmp_path: Path) -> None:
+    cache = await SqliteCache.open(tmp_path / "cache.db")
+    cache._reading.close()
+    assert await cache.get_many(["a", "b"]) == {}
+    assert "cache of replies" in cache.failure
+    await cache.close()
