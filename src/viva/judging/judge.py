@@ -18,6 +18,7 @@ from viva.judging.ask import Asked, ask, together
 from viva.judging.exhibits import EXHIBITS, Exhibits
 from viva.judging.fence import fresh_nonce
 from viva.judging.inquiry import Inquiry, Keys, told
+from viva.judging.outline import Outlines
 from viva.judging.schema import answer_schema
 from viva.judging.template import Shelf, Template
 from viva.judging.verdict import Finding, read_finding, reason_flags
@@ -57,6 +58,7 @@ class ModelJudge:
         self._each = self.templates.get("each")
         self._each.expect(EACH_NAMES)
         self._reply = self.templates.get("reply")
+        self._outlines = Outlines()
         self._stamps: dict[str, str] = {}
         self._keys = Keys(self._request([("user", "question")], "reply", schema=answer_schema(("a", "b"))), self._reply)
 
@@ -157,10 +159,11 @@ class ModelJudge:
 
     async def _once(self, inquiry: Inquiry, key: str = "") -> AnyVerdict:
         nonce = fresh_nonce()
-        menu = inquiry.menu
+        menu, draw = inquiry.menu, self._outlines.parts
+        form = draw(self._reply, menu, {"answers": menu}, {"id": nonce})
         asked = await self.ask(
-            inquiry.template.parts({**inquiry.values, **inquiry.exhibits.fenced(nonce)}),
-            reply=self._reply.render({"id": nonce, "answers": menu}),
+            draw(inquiry.template, inquiry.told, inquiry.values, inquiry.exhibits.fenced(nonce)),
+            reply="\n\n".join([text for _, text in form]),
             nonce=nonce,
             schema=answer_schema(menu),
             read=lambda said: read_finding(said, nonce, menu),

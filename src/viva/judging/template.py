@@ -50,6 +50,9 @@ class Template:
         pieces = _parts(source)
         trees = [(role, _parse(name, text, trusted)) for role, text in pieces]
         self.names = frozenset().union(*(_names_in(tree) for _, tree in trees))
+        # What a suite's own template renders is counted piece by piece, so nothing of it is put together elsewhere.
+        self.worked = frozenset().union(*(_worked_in(tree) for _, tree in trees)) if trusted else self.names
+        """Names with which it does more than to place them, or to ask whether they are empty."""
         if names is not None:
             self.expect(names)
         self._parts = [(role, self._compile(tree)) for role, tree in trees]
@@ -163,6 +166,15 @@ def _names_in(tree: nodes.Template) -> frozenset[str]:
     from jinja2.meta import find_undeclared_variables
 
     return frozenset(find_undeclared_variables(tree))
+
+
+def _worked_in(tree: nodes.Template) -> frozenset[str]:
+    from jinja2 import nodes
+
+    plain: list[nodes.Node] = [child for output in tree.find_all(nodes.Output) for child in output.nodes]
+    plain += [choice.test for choice in tree.find_all(nodes.If)]
+    harmless = {id(node) for node in plain}
+    return frozenset(name.name for name in tree.find_all(nodes.Name) if id(name) not in harmless)
 
 
 def _check_tree(name: str, tree: nodes.Template) -> None:
