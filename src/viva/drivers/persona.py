@@ -46,7 +46,8 @@ class Persona:
 
     def __init__(self, settings: PersonaSettings, kit: Kit) -> None:
         self._settings = settings
-        self._kit = kit
+        # Found now, so that a model that is missing is missing before anything is said.
+        self._model = kit.model("user")
         self._template = _template(settings, kit)
 
     @property
@@ -106,7 +107,7 @@ class Persona:
             salt=str(conversation.seed),
         )
         try:
-            reply = await self._kit.model("user").complete(request)
+            reply = await self._model.complete(request)
         except LimitError:
             raise
         except ModelError as error:

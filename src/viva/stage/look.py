@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from viva.core.data import to_plain
 from viva.core.errors import StageError
 from viva.core.evidence import Observation
 from viva.ports.kit import Kit
@@ -20,7 +19,8 @@ async def look(ground: Ground, kit: Kit, observation: Observation) -> Any:
         case "graph":
             return await ground.graph.read(**request)
         case "graph_snapshot":
-            return to_plain(await snapshot.take(ground.graph))  # type: ignore[arg-type]
+            seen = await snapshot.take(ground.graph)  # type: ignore[arg-type]
+            return {"nodes": seen.nodes, "links": seen.links}
         case "sql":
             return await ground.database.read(**request)
         case "http":

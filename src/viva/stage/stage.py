@@ -152,9 +152,9 @@ class PreparedStage:
         self._kit = kit
 
     @property
-    def notes(self) -> list[dict[str, Any]]:
+    def notes(self) -> dict[str, Any]:
         """What the seeds left to remember."""
-        return self._ground.notes
+        return {"seeds": list(self._ground.notes)} if self._ground.notes else {}
 
     async def observe(self, observation: Observation) -> Any:
         """Look at something that is not the agent itself."""
