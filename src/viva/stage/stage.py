@@ -62,6 +62,8 @@ class TrialStage:
             self._registry.build("setups", ref.name, ref.settings, self._kit, ref.where)
         for ref in plan.seeds:
             self._registry.build("seeds", ref.name, ref.settings, self._kit, ref.where)
+        if plan.settle is not None and plan.settle.probe is not None:
+            settle.Probe(plan.settle.probe)
         if plan.database is not None:
             self._database(plan.database)
         if plan.graph is not None:
