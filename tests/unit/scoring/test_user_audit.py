@@ -104,3 +104,17 @@ async def test_findings_are_shown_and_weigh_nothing():
 @pytest.mark.parametrize("text", ["", "Hi"])
 def test_no_tasks_no_facts_no_findings(text):
     assert flags([("user", text or "x"), ("assistant", "ok")], case=Case(id="c")) == []
+
+
+@pytest.mark.parametrize("text", ["Well, I'm not sure", "Fine, I’ll wait", "Yes, OK", "At 9:00", "So, 9 AM then"])
+def test_ordinary_words_and_other_spellings_of_a_time_are_not_invented(text):
+    assert flags(with_(4, text)) == []
+
+
+def test_a_task_in_the_users_own_words_counts_where_the_driver_says_which_one_it_is():
+    task = Task(text="Ask the assistant to schedule a reminder about the quarterly dentist visit")
+    case = Case(id="c", tasks=(task,))
+    words, done = "Could you make sure I do not forget the dentist?", Turn(role="assistant", text="Done.")
+    said, unsaid = Turn(role="user", text=words, metadata={"task": 1}), Turn(role="user", text=words)
+    assert audit(case, (said, done), Ending()) == []
+    assert [item.flag for item in audit(case, (unsaid, done), Ending())] == ["ended_early"]

@@ -41,6 +41,10 @@ _COMMON = frozenset(
 )
 
 
+_NO_NAMES = frozenset("i ok okay am pm asap btw fyi tv thanks thank please hi hello hey dear mr mrs ms dr".split())
+_DIGITS = re.compile(r"\d+")
+
+
 class Finding(Data, frozen=True):
     """One thing the simulated user should not have done."""
 
@@ -84,15 +88,24 @@ def _invented(case: Case, turns: Sequence[Turn]) -> Iterable[Finding]:
             continue  # Words the author chose: the sign-off and the greeting.
         heard = _plain(" ".join(other.text for other in turns[: number - 1]))
         for value in _VALUE.findall(turn.text):
-            wanted = _plain(value)
-            if wanted and wanted != "i" and wanted not in known and wanted not in heard:
+            if not _is_known(value, f"{known} {heard}"):
                 yield Finding(flag="invented_value", turn=number, words=value)
+
+
+def _is_known(value: str, texts: str) -> bool:
+    """Whether a value occurs in the texts, in these words or, for a number (9:00 for 9am), in one of its parts."""
+    wanted = _plain(value)
+    first = wanted.partition(" ")[0].replace("’", "'")
+    if not wanted or wanted in texts or first in _NO_NAMES or first.startswith("i'"):
+        return True
+    parts = [int(part) for part in _DIGITS.findall(value)] if value[0].isdigit() else []
+    return any(part and part in map(int, _DIGITS.findall(texts)) for part in parts)
 
 
 def _tasks(case: Case, turns: Sequence[Turn], ending: Ending) -> Iterable[Finding]:
     if not case.tasks:
         return
-    put = [_put_at(task.text, turns) for task in case.tasks]
+    put = [_put_at(number, task.text, turns) for number, task in enumerate(case.tasks, start=1)]
     if not any(put):
         yield Finding(flag="ended_early", turn=0, words="no task was put to the agent")
         return
@@ -104,13 +117,14 @@ def _tasks(case: Case, turns: Sequence[Turn], ending: Ending) -> Iterable[Findin
         yield Finding(flag="merged_tasks", turn=number, words=" + ".join(together))
 
 
-def _put_at(task: str, turns: Sequence[Turn]) -> int:
-    """The first user turn that carries most of a task's words; a recorded decision of the driver comes first."""
+def _put_at(number: int, task: str, turns: Sequence[Turn]) -> int:
+    """The first user turn that carries half of a task's words; one of them is enough where the driver says so too."""
     wanted = _content(task)
-    for number, turn in _user_turns(turns):
+    for place, turn in _user_turns(turns):
         said = _words([turn.text])
-        if wanted and sum(word in said for word in wanted) >= max(1, round(0.5 * len(wanted))):
-            return number
+        needed = 1 if turn.metadata.get("task") == number else max(1, round(0.5 * len(wanted)))
+        if wanted and sum(word in said for word in wanted) >= needed:
+            return place
     return 0
 
 
