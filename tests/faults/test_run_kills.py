@@ -8,6 +8,7 @@ import pytest
 from run_harness import Children
 
 SEED = int(os.environ.get("VIVA_KILL_SEED", "20260101"))
+STORM = int(os.environ.get("VIVA_KILLS", "1000"))
 
 
 def kill_until_done(children: Children, rng: random.Random, most_kills: int, trials: int) -> int:
@@ -45,9 +46,9 @@ def test_random_kills_lose_nothing_and_duplicate_nothing_and_end_like_an_uninter
 
 
 @pytest.mark.soak
-def test_two_hundred_random_kills_lose_nothing(tmp_path):
+def test_a_thousand_random_kills_lose_nothing(tmp_path):
     kills = 0
-    for suite in range(100):
+    for suite in range(STORM):
         rng = random.Random(SEED + suite)
         folder = tmp_path / str(suite)
         folder.mkdir()
@@ -55,10 +56,10 @@ def test_two_hundred_random_kills_lose_nothing(tmp_path):
         done = kill_until_done(children, rng, most_kills=10, trials=200)
         check_nothing_lost(children, 200, done, concurrency=8)
         kills += done
-        if kills >= 200:
+        if kills >= STORM:
             break
     print("kills", kills, "seed", SEED)
-    assert kills >= 200
+    assert kills >= STORM
 
 
 POINTS = ["engine.talked", "engine.kept", "engine.scored", "store.begun", "store.commit", "store.committed"]
