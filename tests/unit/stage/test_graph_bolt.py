@@ -53,6 +53,28 @@ async def test_a_writing_query_is_refused_before_it_is_sent(graph):
         await graph.read("MATCH (n) DETACH DELETE n")
 
 
+async def test_a_read_session_alone_does_not_keep_a_server_from_writing(graph):
+    # Why the filter is there: the driver's access mode routes, it does not protect.
+    await graph.fetch("CREATE (:Written)")
+    assert await graph.read("MATCH (w:Written) RETURN count(w) AS n") == [{"n": 1}]
+
+
+async def test_one_value_too_large_to_keep_is_refused(graph):
+    with pytest.raises(StageError) as refused:
+        await graph.read("RETURN $big AS big", {"big": "x" * 10_000_001})
+    assert refused.value.kind == "too_large"
+
+
+async def test_the_users_own_password_never_goes_where_a_suite_points(bolt, small_kit):
+    own = small_kit({"NEO_URI": "bolt://localhost:7687", "NEO_PASSWORD": bolt.password})
+    graph = Neo4jGraph(GraphSettings(uri=bolt.uri, username="root"), own)
+    with pytest.raises(StageError) as refused:
+        await graph.read("RETURN 1 AS one")
+    await graph.close()
+    assert refused.value.kind == "graph_auth"
+    assert "env:NAME" in str(refused.value)
+
+
 async def test_a_syntax_error_is_one_line_with_the_query(graph):
     with pytest.raises(StageError) as failed:
         await graph.read("MATCH (n) RETRUN n")
