@@ -9,7 +9,7 @@ from typing import Any
 
 from viva.app import RunSpec, RunView, run_blocking
 from viva.cli.exit_codes import ExitCode
-from viva.cli.outcome import RunOutcome, print_run, read_outcome
+from viva.cli.outcome import RunOutcome, print_run, read_outcome, write_report
 from viva.cli.progress import Progress
 from viva.cli.tables import count
 from viva.cli.terminal import terminal
@@ -52,17 +52,20 @@ def _say_stopping(asked: int) -> None:
 
 def tell(view: RunView, args: argparse.Namespace) -> int:
     """Show what came of an execution and return its exit code."""
-    outcome = run_blocking(lambda: _read(view, args.fail_under))
+    outcome = run_blocking(lambda: _read(view, args))
     code = code_of(view, outcome)
     print_run(outcome, as_json=args.json, quiet=args.quiet, code=code)
     _tell_more(view, args)
     return code
 
 
-async def _read(view: RunView, fail_under: float | None) -> RunOutcome:
+async def _read(view: RunView, args: argparse.Namespace) -> RunOutcome:
     store = await SqliteStore.open(view.store, read_only=True)
     try:
-        return await read_outcome(store, view.run, scoring=view.scoring, fail_under=fail_under)
+        outcome = await read_outcome(store, view.run, scoring=view.scoring, fail_under=args.fail_under)
+        if args.report:
+            await write_report(args.report, store, outcome, view.scoring)
+        return outcome
     finally:
         await store.close()
 

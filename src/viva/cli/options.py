@@ -20,6 +20,13 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-v", "--verbose", action="store_true", help="show conversations as they happen, on stderr")
 
 
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """A file for people."""
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a text report to this file: scores, facts and every transcript"
+    )
+
+
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """What a suite may use; it can never allow anything itself."""
     parser.add_argument(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from viva.cli.exit_codes import ExitCode
 from viva.cli.tables import MOST_ROWS, count, number, show_run, show_trials
 from viva.cli.terminal import terminal
 from viva.core.data import Data, to_plain
+from viva.core.errors import SetupError
 from viva.core.run import Run, RunStatus
 from viva.core.score import TrialResult
+from viva.core.secret import redactor
 from viva.core.threshold import Threshold
 from viva.ports.store import Store
 from viva.report.summary import Outcomes, Summariser, Summary
+from viva.report.text import text_report
 from viva.report.thresholds import ThresholdResult, check_thresholds
 
 
@@ -56,6 +60,16 @@ async def read_outcome(
         thresholds=check_thresholds(_thresholds(run, fail_under), summary),
         shown=tuple(first if fits else unlucky),
     )
+
+
+async def write_report(file: str, store: Store, outcome: RunOutcome, scoring: str = "") -> None:
+    """Write the text report of a run to a file. Raises SetupError when that cannot be done."""
+    try:
+        with Path(file).open("w", encoding="utf-8") as target:  # noqa: ASYNC230  (the run is over)
+            async for line in text_report(store, outcome.run, outcome.summary, scoring):
+                target.write(redactor.text(line) + "\n")
+    except OSError as error:
+        raise SetupError(f"cannot write the report: {error.strerror}", kind="not_writable", where=file) from error
 
 
 def print_run(outcome: RunOutcome, *, as_json: bool = False, quiet: bool = False, code: int | None = None) -> None:

@@ -10,6 +10,7 @@ from viva.cli.options import (
     add_ceilings,
     add_fail_under,
     add_output,
+    add_report,
     add_roles,
     add_store,
     add_trust,
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fork", action="store_true", help="begin a new run when the suite has changed")
     add_fail_under(parser)
     add_trust(parser)
+    add_report(parser)
     add_store(parser)
     add_output(parser)
 

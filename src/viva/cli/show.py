@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_store
+from viva.cli.options import add_report, add_store
 from viva.cli.terminal import terminal
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scoring", metavar="NAME", default="", help="show a re-scoring instead of the run's own scores"
     )
     parser.add_argument("--json", action="store_true", help="print JSON on stdout; with --trials, one trial per line")
+    add_report(parser)
     add_store(parser)
 
 
@@ -51,9 +52,11 @@ async def _show(args: argparse.Namespace) -> int:
 
 
 async def _show_run(store: Store, run: Run, args: argparse.Namespace) -> None:
-    from viva.cli.outcome import print_run, read_outcome
+    from viva.cli.outcome import print_run, read_outcome, write_report
 
     outcome = await read_outcome(store, run, scoring=args.scoring, every_trial=args.trials)
+    if args.report:
+        await write_report(args.report, store, outcome, args.scoring)
     print_run(outcome, as_json=args.json)
 
 

@@ -13,6 +13,7 @@ from viva.core.usage import Usage
 from viva.report.intervals import Interval
 from viva.report.running import Quantiles
 from viva.report.summary import Outcomes, ScoreSummary, Summary, VariantSummary
+from viva.report.text import lift_line
 from viva.report.thresholds import ThresholdResult
 
 MOST_ROWS = 30
@@ -175,6 +176,15 @@ def _why(run: Run) -> str:
 def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None:
     terminal.out()
     terminal.out(_outcomes_line(summary.outcomes))
+    if summary.lift is not None:
+        terminal.out(lift_line(summary.lift))
+    if summary.spoilt:
+        without = f"{number(summary.unspoilt.mean)} (n={summary.unspoilt.n})"
+        affected = f"the simulated user misbehaved in {count(summary.spoilt, 'scored trial')}"
+        terminal.out(f"{affected}: mean score {number(summary.score.mean)} with them, {without} without")
+    # Where nobody but the agent can be at fault, saying so is noise.
+    if set(summary.blame) - {"agent"} or (summary.blame and any(part.name == "user" for part in summary.sections)):
+        terminal.out("to look into first: " + ", ".join(f"{who} {n}" for who, n in summary.blame.items()))
     if summary.error_kinds:
         terminal.out(Styled("errors: ", "red"), _kinds(summary.error_kinds))
     for score in summary.scores[:MOST_ROWS]:

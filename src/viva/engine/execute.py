@@ -22,10 +22,10 @@ from viva.engine.gate import Gate
 from viva.engine.leash import PATIENCE_S, Leash
 from viva.engine.observe import Observer
 from viva.engine.parts import Parts
-from viva.ports.driver import Stop
+from viva.ports.driver import Driver, Stop
 from viva.ports.meter import Meter
 from viva.ports.stage import Prepared
-from viva.ports.subject import Opening, Session
+from viva.ports.subject import Opening, Session, Subject
 
 CLEANUP_S = 10.0
 ENDS = (asyncio.CancelledError, GeneratorExit)
@@ -119,21 +119,43 @@ class Scene:
         if stage is not None:
             self._doing = "stage"
             self._prepared = await stage.prepare(trial, opening, subject.open)
+            self._notes |= self._prepared.notes
         if looks:
             self._doing = "observing"
             self._before = await Observer(None, self._prepared, clock).before(looks)
         self._doing = "subject"
-        self._session = session = await subject.open(opening)
+        self._session = session = await self._open(subject, opening)
         if looks:
             self._doing = "observing"
             self._before |= await Observer(session, self._prepared, clock).before(looks)
         self._doing = "driver"
         self._conversation = self._converse(session)
-        self._finish(await driver.drive(self._conversation))
+        await self._talk(driver, self._conversation)
         if looks and self._ending.ok:
             self._doing = "observing"
             self._state = await Observer(session, self._prepared, clock).after(looks)
         fault("engine.talked")
+
+    async def _open(self, subject: Subject, opening: Opening) -> Session:
+        """Begin a session, trying again where the subject says that this is sensible."""
+        retry, failures = self.trial.case.retry, 0
+        while True:
+            try:
+                return await subject.open(opening)
+            except SubjectError as error:
+                failures += 1
+                if not error.retryable or failures >= retry.attempts:
+                    raise
+                await self._around.clock.sleep(max(retry.wait_s(failures), error.wait_s or 0.0))
+
+    async def _talk(self, driver: Driver, conversation: SessionConversation) -> None:
+        try:
+            self._finish(await driver.drive(conversation))
+        except LimitError as error:
+            if error.kind != "turn_limit":
+                raise
+            # A conversation that went on until its last allowed turn is an answer: it is observed, scored and flagged.
+            self._ending = self._ending_of_limit(error)
 
     def _converse(self, session: Session) -> SessionConversation:
         around, seconds = self._around, self.trial.case.limits.seconds
@@ -154,7 +176,7 @@ class Scene:
         if broken is not None:  # The driver swallowed it; the conversation broke all the same.
             raise broken
         self._ending = Ending(kind=stop.kind, by=stop.by, because=storable(stop.because))
-        self._notes = dict(stop.notes)
+        self._notes |= stop.notes
 
     def _fail(self, error: BaseException) -> None:
         self.error = error
@@ -179,7 +201,6 @@ class Scene:
     def _ending_of_limit(self, error: LimitError) -> Ending:
         if error.kind == "budget":
             self.cut = "budget"
-        # A conversation that went on until its last allowed turn is an answer, and is scored; it is flagged.
         is_answer = error.kind == "turn_limit"
         return Ending(kind=error.kind, ok=is_answer, by="limit", because=str(error))
 

@@ -260,7 +260,7 @@ def combine(evidence: Evidence, scores: list[AnyScore], scoring: Scoring, facts:
         failures=facts.failures,
         mean_ms=evidence.timing.mean_ms,
         turns=facts.turns,
-        flags=_flags(evidence),
+        flags=_flags(evidence, scores),
     )
 
 
@@ -293,7 +293,7 @@ def _by_thresholds(
 ) -> tuple[Outcome, str, str]:
     missed = []
     for threshold in thresholds:
-        number = metric_of(threshold.metric, scores, combined.value)
+        number = metric_of(threshold.metric, scores, combined)
         if number is None:
             return "error", "missing_score", f"the threshold {threshold} has no number to look at"
         if not threshold.holds(number):
@@ -301,17 +301,17 @@ def _by_thresholds(
     return ("fail", "", "below: " + ", ".join(missed)) if missed else ("pass", "", combined.reason)
 
 
-def metric_of(metric: str, scores: Sequence[AnyScore], combined: float | None) -> float | None:
-    """The number a threshold looks at: the formula's, a score's, or its raw value; None where there is none."""
+def metric_of(metric: str, scores: Sequence[AnyScore], combined: Combined) -> float | None:
+    """The number a threshold looks at: the formula's, a score's, its raw value, or a part of the formula's sum."""
     if metric == "score":
-        return combined
+        return combined.value
     for score in scores:
         if isinstance(score, Score):
             if score.name == metric:
                 return score.value
             if f"{score.name}.raw" == metric:
                 return score.raw
-    return None
+    return combined.parts.get(metric)
 
 
 def failed_result(evidence: Evidence, formula: str) -> TrialResult:
@@ -339,8 +339,12 @@ def is_postponed(scores: Sequence[AnyScore]) -> bool:
     return any(isinstance(score, ScoreError) and score.kind in POSTPONED for score in scores)
 
 
-def _flags(evidence: Evidence) -> tuple[str, ...]:
+def _flags(evidence: Evidence, scores: Sequence[AnyScore] = ()) -> tuple[str, ...]:
+    """What a reader should know about the trial as a whole: its turns, its ending, and whoever played the user."""
     flags = dict.fromkeys(flag for turn in evidence.transcript.turns for flag in turn.flags)
+    for score in scores:
+        if isinstance(score, Score):
+            flags |= dict.fromkeys(flag for flag in score.flags if flag.startswith("user:"))
     if evidence.ending.kind == "turn_limit":
         flags["turn_limit"] = None
     return tuple(flags)

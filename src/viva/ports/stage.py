@@ -13,6 +13,11 @@ from viva.ports.subject import Opening, Session
 class Prepared(Protocol):
     """A stage that has been set for one trial."""
 
+    @property
+    def notes(self) -> dict[str, Any]:
+        """What should be remembered in the evidence: what the seeds were answered, say."""
+        ...
+
     async def observe(self, observation: Observation) -> Any:
         """Look at something that is not the agent itself; plain JSON data. Raises StageError."""
         ...

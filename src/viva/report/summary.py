@@ -8,7 +8,9 @@ from collections.abc import AsyncIterable, Iterable, Sequence
 from viva.core.data import Data
 from viva.core.score import AnyScore, Outcome, Score, ScoreError, TrialResult
 from viva.core.usage import NO_USAGE, Usage
+from viva.report.blame import is_spoilt, whose_fault
 from viva.report.intervals import Interval
+from viva.report.paired import Lift, Pairs
 from viva.report.running import Estimate, Quantiles, RunningMean, RunningQuantiles
 
 MOST_NAMES = 1000
@@ -82,6 +84,15 @@ class Summary(Data, frozen=True):
     """By role."""
     error_kinds: dict[str, int] = {}
     flags: dict[str, int] = {}
+    """How many trials (or scores) carry each."""
+    blame: dict[str, int] = {}
+    """Trials that did not pass, by who is to be looked into first: agent, user, judge, harness."""
+    spoilt: int = 0
+    """Scored trials in which the simulated user misbehaved."""
+    unspoilt: Estimate = Estimate()
+    """The mean score without those trials."""
+    lift: Lift | None = None
+    """What the second of two variants added, case by case."""
     failures: int = 0
     """Failed attempts that were tried again."""
     turns: int = 0
@@ -103,7 +114,10 @@ class Summariser:
         self._usage: dict[str, Usage] = {}
         self._flags: Counter[str] = Counter()
         self._kinds: Counter[str] = Counter()
-        self._failures = self._turns = 0
+        self._blame: Counter[str] = Counter()
+        self._unspoilt = RunningMean()
+        self._pairs = Pairs()
+        self._failures = self._turns = self._spoilt = 0
 
     def add(self, result: TrialResult, scores: Iterable[AnyScore] = ()) -> None:
         """Count one trial."""
@@ -118,7 +132,16 @@ class Summariser:
         for flag in result.flags:
             _count(self._flags, flag)
         for score in scores:
-            self._add_score(score, result.case)
+            self._add_score(score, result)
+        self._pairs.add(result)
+        if at_fault := whose_fault(result):
+            self._blame[at_fault] += 1
+        if result.score is None:
+            return
+        if is_spoilt(result):
+            self._spoilt += 1
+        else:
+            self._unspoilt.add(result.score, result.case)
 
     def summary(self) -> Summary:
         """What is known so far."""
@@ -132,18 +155,24 @@ class Summariser:
             usage=dict(self._usage),
             error_kinds=dict(self._kinds),
             flags=dict(self._flags),
+            blame=dict(self._blame),
+            spoilt=self._spoilt,
+            unspoilt=self._unspoilt.estimate(),
+            lift=self._pairs.lift(),
             failures=self._failures,
             turns=self._turns,
         )
 
-    def _add_score(self, score: AnyScore, case: str) -> None:
+    def _add_score(self, score: AnyScore, result: TrialResult) -> None:
+        case = result.case
         name = score.name if score.name in self._scores or len(self._scores) < MOST_NAMES else OTHERS
         self._scores.setdefault(name, _ScoreGroup(score.section)).add(score, case)
         self._sections.setdefault(score.section, _ScoreGroup(score.section)).add(score, case)
         if not isinstance(score, Score | ScoreError):
             return
         for flag in score.flags:
-            _count(self._flags, flag)
+            if flag not in result.flags:  # Counted with its trial already.
+                _count(self._flags, flag)
 
 
 def summarise(results: Iterable[tuple[TrialResult, Sequence[AnyScore]]]) -> Summary:

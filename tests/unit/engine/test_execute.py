@@ -173,6 +173,7 @@ async def test_the_stage_is_undone_whatever_happens():
     class World:
         def __init__(self):
             self.steps = []
+            self.notes = {}
 
         async def prepare(self, trial, opening, open_session):
             self.steps.append("prepare")
@@ -195,6 +196,8 @@ async def test_observations_are_shared_polled_and_kept():
     looks = 0
 
     class World:
+        notes = {}
+
         async def prepare(self, trial, opening, open_session):
             return self
 
