@@ -14,14 +14,24 @@ class Figure:
 
     name: str
     measured: float
-    target: float
+    target: float | None = None
+    """None for what is only told."""
     at_most: bool = True
     detail: str = ""
 
     @property
     def reached(self) -> bool:
-        """Whether the target is reached."""
+        """Whether the target is reached; what has none is never missed."""
+        if self.target is None:
+            return True
         return self.measured <= self.target if self.at_most else self.measured >= self.target
+
+    @property
+    def row(self) -> str:
+        """This figure as a row of a Markdown table."""
+        aim = "" if self.target is None else f"{'≤' if self.at_most else '≥'} {self.target:.3g}"
+        told = "" if self.target is None else "yes" if self.reached else "NO"
+        return f"| {self.name} | {self.measured:.3g} | {aim} | {told} | {self.detail} |"
 
 
 def serve(measure: Callable[[], Iterable[Figure]]) -> None:
@@ -38,8 +48,4 @@ def show(figures: Iterable[Figure]) -> None:
     print("| what | measured | target | reached | detail |")
     print("|---|---|---|---|---|")
     for one in figures:
-        sign = "≤" if one.at_most else "≥"
-        print(
-            f"| {one.name} | {one.measured:.3g} | {sign} {one.target:.3g} "
-            f"| {'yes' if one.reached else 'NO'} | {one.detail} |"
-        )
+        print(one.row)

@@ -1,4 +1,4 @@
-"""The rubric work in Inspect AI: one answer and so many judged criteria per sample, logged as it does by default.
+"""The rubric work in Inspect AI: one answer and so many judged criteria per sample, with its log written at the end.
 
 Runs inside an environment of its own: `python rubric_inspect.py URL SAMPLES CRITERIA CONCURRENCY PROMPT_FILE`.
 """
@@ -22,6 +22,7 @@ from inspect_ai.scorer import Score, Target, mean, scorer
 from inspect_ai.solver import TaskState, generate
 
 url, samples, criteria, concurrency = sys.argv[1], *(int(number) for number in sys.argv[2:5])
+WARM = 2
 prompt = json.loads(Path(sys.argv[5]).read_text(encoding="utf-8"))
 
 
@@ -40,12 +41,12 @@ def rubric():
     return score
 
 
-def main() -> None:
-    """Print the seconds it took, and the mean score as a proof of work."""
-    data = [Sample(input=f"What is the capital of country {n}?", target="Paris") for n in range(samples)]
+def examine(count: int) -> tuple[float, float]:
+    """The seconds for so many samples, and the mean score."""
+    data = [Sample(input=f"What is the capital of country {n}?", target="Paris") for n in range(count)]
     task = Task(dataset=data, solver=generate(), scorer=rubric())
-    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as logs:
+        began = time.perf_counter()
         (log,) = eval(
             task,
             model="openai/agent",
@@ -55,11 +56,18 @@ def main() -> None:
             max_samples=concurrency,
             display="none",
             log_dir=logs,
+            log_realtime=False,
         )
-    took = time.perf_counter() - began
+        took = time.perf_counter() - began
     if log.results is None:
         raise SystemExit(f"Inspect failed: {log.error.message if log.error else log.status}")
-    score = log.results.scores[0].metrics["mean"].value
+    return took, log.results.scores[0].metrics["mean"].value
+
+
+def main() -> None:
+    """Print the seconds it took, and the mean score as a proof of work; the first samples warm it up."""
+    examine(WARM)
+    took, score = examine(samples)
     print(json.dumps({"seconds": took, "score": score}))
 
 
