@@ -253,3 +253,55 @@ def test_a_graph_that_cannot_be_used_is_one_line_before_anything_is_said(agent, 
     assert said[1] in told
     assert "not-the-password" not in ran.stdout + ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+async def test_what_a_trial_did_is_put_back_when_it_ran_out_of_time(agent, graph, tmp_path):
+    writing = agent.answer
+
+    def then_silent(chat, text):
+        said = writing(chat, text)
+        if "capital" in text:
+            agent.let_go.wait(30)
+        return said
+
+    agent.answer = then_silent
+    job = ONE + "setups: [{cypher: 'CREATE (:Calendar)'}]\nlimits: {seconds: 2}\n"
+    exam = await examine(tmp_path, job)
+    assert (exam["supplied"].outcome, exam["supplied"].result.error) == ("error", "timed_out")
+    assert len(agent.said()) == 3
+    assert run(graph, "MATCH (n) RETURN count(n) AS n") == [{"n": 0}]
+
+
+@pytest.mark.parametrize(("stage", "together"), [("", True), ("setups: [{cypher: 'CREATE (:Calendar)'}]\n", False)])
+async def test_conditions_run_side_by_side_unless_they_share_a_stage(agent, tmp_path, stage, together):
+    open_now: set[str] = set()
+    most = 0
+    first_answers = threading.Barrier(2)
+
+    def answer(chat, text):
+        nonlocal most
+        open_now.add(chat.id)
+        most = max(most, len(open_now))
+        if together and text == "Hello":
+            first_answers.wait(20)  # Neither greeting is answered before both have been said.
+        if "capital" in text:
+            open_now.discard(chat.id)
+        return "Well."
+
+    agent.answer = answer
+    exam = await examine(tmp_path, JOB + stage)
+    assert {trial.outcome for trial in exam.trials.values()} == {"pass"}
+    assert most == (2 if together else 1)
+
+
+def test_claims_about_the_graph_are_scored_again_without_graph_and_agent(agent, bolt, tmp_path):
+    (tmp_path / "job.yml").write_text(ONE + "assertions:\n" + assertion("MATCH (r:Reminder) RETURN count(r) AS n", 1))
+    there = {"NEO_URI": bolt.uri, "NEO_USERNAME": bolt.username, "NEO_PASSWORD": bolt.password, "NEO_DATABASE": "neo4j"}
+    words = scripted(tmp_path)
+    ran = viva_command(tmp_path, "run", "job.yml", "--json", *words, env={**there, "VIVA_AGENT_URL": agent.url})
+    assert ran.returncode == 0, ran.stderr
+    nowhere = {"NEO_URI": "bolt://127.0.0.1:9", "VIVA_AGENT_URL": "http://127.0.0.1:9"}
+    again = viva_command(tmp_path, "score", "latest", "--json", *words[2:], env=nowhere)
+    assert again.returncode == 0, again.stderr
+    first, second = json.loads(ran.stdout), json.loads(again.stdout)
+    assert first["score"]["mean"] == second["score"]["mean"] == 1.0
