@@ -68,6 +68,9 @@ class SmallKit:
 
         return Secret(self._env[text.removeprefix("env:")], text)
 
+    def template_file(self, name: str) -> str:
+        return self.file(name).read_text(encoding="utf-8")
+
     def file(self, name: str) -> Path:
         assert self.folder is not None
         return self.folder / name

@@ -147,6 +147,10 @@ COMMAND = "command:"
 """What an allowed program is written with, to tell it from a module: `--allow command:python`."""
 
 
+TEMPLATES = "templates"
+"""What allows suites to bring prompts of their own."""
+
+
 class Registry:
     """Finds implementations by kind and name, and remembers which modules the user allowed."""
 
@@ -221,6 +225,16 @@ class Registry:
             hint=f"a suite cannot allow it; run with --allow {COMMAND}{program} if you trust this suite",
             where=where,
         )
+
+    def check_templates(self, where: str = "") -> None:
+        """Refuse a suite's own templates unless the user allowed them: the wording of a question moves its answer."""
+        if TEMPLATES not in self._allowed:
+            raise SuiteError(
+                "this suite brings templates of its own, which is not allowed",
+                kind="not_allowed",
+                hint=f"a suite cannot allow it; run with --allow {TEMPLATES} if you trust this suite's prompts",
+                where=where,
+            )
 
     def import_object(self, name: str, where: str = "") -> Any:
         """Import `module:attr` or `module.attr` where the user allowed it (for function subjects)."""

@@ -13,7 +13,6 @@ from viva.app.project import Project
 from viva.app.prompts import hash_prompts
 from viva.app.spec import RunSpec
 from viva.app.workshop import own_ref
-from viva.config.files import resolve
 from viva.config.load import load_suite
 from viva.config.settings import choose_roles
 from viva.core.case import Case
@@ -49,10 +48,11 @@ def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
     _refuse_doubles(cases)
     subject = _subject(spec, suite)
     roles, trusted = _cast(spec, suite, project)
-    templates = read_templates(suite)
+    templates = dict(suite.templates)
     prompts = hash_prompts(cases, templates, Path(suite.folder) if suite.folder else None)
     hashes = hash_parts(cases, subject, roles, project.registry, prompts)
     run = Run(
+        templates=templates,
         id=run_id(now),
         suite=suite.name,
         suite_hash=content_hash(hashes),
@@ -86,13 +86,6 @@ def merge_limits(over: RunLimits | None, under: RunLimits) -> RunLimits:
         return under
     named = {name: value for name in over.__struct_fields__ if (value := getattr(over, name)) is not None}
     return replace(under, **named)
-
-
-def read_templates(suite: Suite) -> dict[str, str]:
-    """The texts of templates the suite replaced: `metadata.templates` names their files."""
-    named = suite.metadata.get("templates", {})
-    folder = Path(suite.folder) if suite.folder else None
-    return {name: resolve(folder, str(file)).read_text(encoding="utf-8") for name, file in dict(named).items()}
 
 
 def _load(spec: RunSpec, project: Project) -> Suite:

@@ -118,6 +118,11 @@ class RunKit:
 
         return build_embedder(name, self, registry=self._registry)
 
+    def template_file(self, name: str) -> str:
+        """The text of a template file of the suite's own, where the user allowed those. Raises SuiteError."""
+        self._registry.check_templates()
+        return self.file(name).read_text(encoding="utf-8")
+
     def template(self, name: str) -> str:
         """The text of a template the suite replaced, or ''."""
         return self._templates.get(name, "")

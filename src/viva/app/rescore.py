@@ -46,7 +46,7 @@ class _Rescoring:
         self._cases: Mapping[str, Case] | None = None if intent is None else {case.id: case for case in intent.cases}
         self._announcer = desk.announcer
         as_now = run if intent is None else replace(run, roles=intent.run.roles, tags=intent.run.tags)
-        templates = {} if intent is None else intent.templates
+        templates = self._run.templates if intent is None else intent.templates
         meter = RunMeter(merge_limits(desk.spec.limits, run.limits))
         self._kit = make_kit(desk, as_now, templates, meter, self._halt)
         self._workshop = Workshop(desk.project.registry, self._kit)

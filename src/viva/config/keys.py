@@ -196,6 +196,7 @@ class SuiteKeys(Data, frozen=True):
     checks: Checks = None
     criteria: Criteria = None
     measures: Measures = None
+    templates: dict[str, str] = {}
     dataset: Datasets = None
     cases: Cases = None
     seed: int = 0

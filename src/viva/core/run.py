@@ -36,6 +36,8 @@ class Run(Data, frozen=True):
     concurrency: int = 16
     seed: int = 0
     folder: str = ""
+    templates: dict[str, str] = {}
+    """Texts of the suite's own templates, so that a re-scoring asks in the same words."""
     format: str = "viva"
     viva_version: str = ""
     forked_from: str = ""

@@ -44,6 +44,8 @@ class Suite(Data, frozen=True):
     """Where every seeded choice (greeting, sampling) starts from."""
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = {}
+    templates: dict[str, str] = {}
+    """Texts of templates the suite put in the place of viva's own, by name."""
     format: str = "viva"
     folder: str = ""
     """The folder that files named by the suite must lie below."""

@@ -141,6 +141,6 @@ def _line(turn: Turn) -> dict[str, str]:
 
 def _template(settings: PersonaSettings, kit: Kit) -> Template:
     if settings.template:
-        source = kit.file(settings.template).read_text(encoding="utf-8")
+        source = kit.template_file(settings.template)
         return Template(settings.template, source, trusted=False, names=NAMES)
     return Shelf(TEMPLATES, kit.template).get("persona")

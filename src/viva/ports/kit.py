@@ -54,6 +54,10 @@ class Kit(Protocol):
         """An embedding model by name; '' is the offline default."""
         ...
 
+    def template_file(self, name: str) -> str:
+        """The text of a template file of the suite's own, where the user allowed those. Raises SuiteError."""
+        ...
+
     def template(self, name: str) -> str:
         """The text of a template the suite replaced (`each`, `persona`, …), or '' for the built-in one."""
         ...

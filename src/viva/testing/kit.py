@@ -74,6 +74,13 @@ class FakeKit:
             raise SetupError("this kit has no embedder")
         return self._embedder
 
+    def allow_program(self, program: str) -> None:
+        """Every program is allowed in a test."""
+
+    def template_file(self, name: str) -> str:
+        """The text of a template file."""
+        return self.file(name).read_text(encoding="utf-8")
+
     def template(self, name: str) -> str:
         """A template that was given, or ''."""
         return self._templates.get(name, "")

@@ -208,6 +208,7 @@ def test_the_reduced_form_takes_its_own_thresholds_and_refuses_empty_lists():
 
 
 def test_where_the_agent_lives_may_stand_in_the_job():
-    suite = load(SMALL + "subject: {url: 'http://127.0.0.1:9000', api_key: 'env:AGENT_KEY'}")
+    text = SMALL + "subject: {url: 'http://127.0.0.1:9000', api_key: 'env:AGENT_KEY'}"
+    suite = load_text(text, "agent.yml", allow_env=("AGENT_KEY",))
     assert suite.subject.settings["url"] == "http://127.0.0.1:9000"
     assert suite.subject.settings["user"] == "u"

@@ -115,7 +115,7 @@ def test_a_case_overrides_and_adds(load: Any) -> None:
     assert case.input == {"structured": True}
     assert [check.settings for check in case.checks] == [{"text": "Paris"}, {"text": "a", "times": 2}]
     assert case.measures == ()
-    assert [criterion.id for criterion in case.criteria] == ["own"]
+    assert [criterion.id for criterion in case.criteria] == ["own", "task-2"]
     assert case.limits == Limits(seconds=60, turns=5)
     assert case.retry == Retry(attempts=2, backoff_s=0)
     assert (case.repeats, case.formula.name, case.judging.name) == (1, "mean@1", "holistic")
@@ -168,7 +168,7 @@ GOLDEN = [
                   " (begin with `suite: NAME`; did you mean 'suite'? known: suite, cases, dataset)"),
     ("cases: [{}]\n", "suite.yml:1: a suite lacks 'suite' (it takes: suite, description, subject, driver, roles, "
                       "repeats, variants, limits, run_limits, retry, concurrency, stage, judging, formula, thresholds, "
-                      "checks, criteria, measures, dataset, cases, seed, tags, metadata)"),
+                      "checks, criteria, measures, templates, dataset, cases, seed, tags, metadata)"),
     ("suite: 5\ncases: [{}]\n",
      "suite.yml:1: suite: expected text, found the number 5 (put it in quotes where it is meant as text)"),
     ("suite: x\nrepeats: 0\ncases: [{}]\n", "suite.yml:2: repeats must be at least 1, not 0"),

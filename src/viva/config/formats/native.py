@@ -10,6 +10,7 @@ from viva.config.datasets import read_dataset
 from viva.config.keys import DatasetKeys, SuiteKeys
 from viva.config.parts import Parts
 from viva.config.plugs import Plugs
+from viva.config.prompts import read_templates
 from viva.config.reader import Reader, misfit
 from viva.config.tree import Node
 from viva.core.case import Case
@@ -36,6 +37,7 @@ def read(document: Document, context: Context) -> Suite:
     if not cases:
         raise SuiteError("a suite needs cases", hint="add `cases:` or `dataset:`", where=root.where)
     check_judging(cases, root)
+    templates = read_templates(keys.templates, root.value.get("templates"), context)
     return Suite(
         name=keys.suite,
         cases=tuple(cases),
@@ -48,6 +50,7 @@ def read(document: Document, context: Context) -> Suite:
         seed=keys.seed,
         tags=as_tags(keys.tags),
         metadata=keys.metadata,
+        templates=templates,
         format=NAME,
         folder=str(context.folder or ""),
         sources=tuple(context.sources),
