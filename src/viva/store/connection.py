@@ -28,10 +28,12 @@ def open_writer(path: Path) -> sqlite3.Connection:
         # Waiting for turns is ours: see locking.
         connection.execute("PRAGMA busy_timeout = 0")
         patiently(connection, "PRAGMA journal_mode = WAL", path)
-        # FULL: a commit has reached the disk when it returns, also through a loss of power.
+        # FULL: a migration has reached the disk when it returns, also through a loss of power.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT_BYTES}")
         migrate(connection, path, migrations())
+        # NORMAL: a commit is in the log when it returns, and survives a kill; the flusher sees to losses of power.
+        connection.execute("PRAGMA synchronous = NORMAL")
     except BaseException:
         connection.close()
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from viva.core.case import Case
 from viva.core.errors import StoreError
@@ -14,8 +15,15 @@ from viva.store.bodies import CASE, RUN, Body, Row, hash_of, pack, seal
 _CHUNK = 500
 
 
-def create_run(connection: sqlite3.Connection, run: Run, cases: Sequence[Case]) -> int:
-    """Add a run and its cases, all or nothing; returns the run's number in this store."""
+class Created(NamedTuple):
+    """A run that was added: its number in this store, and the names of its cases' bodies, in order."""
+
+    number: int
+    hashes: list[bytes]
+
+
+def create_run(connection: sqlite3.Connection, run: Run, cases: Sequence[Case]) -> Created:
+    """Add a run and its cases, all or nothing."""
     if connection.execute("SELECT 1 FROM runs WHERE id = ?", (run.id,)).fetchone():
         raise StoreError(f"run {run.id!r} exists already", kind="exists", hint="resume it, or choose another id")
     _refuse_twins(cases)
@@ -24,10 +32,11 @@ def create_run(connection: sqlite3.Connection, run: Run, cases: Sequence[Case]) 
         "INSERT INTO runs (id, suite, body) VALUES (?, ?, ?) RETURNING run",
         (run.id, run.suite, seal(run, RUN, f"run {run.id!r}")),
     ).fetchone()[0]
+    hashes: list[bytes] = []
     for start in range(0, len(cases), _CHUNK):  # In chunks, so that a long suite is never in memory twice.
         fault("store.statement")
-        _add_cases(connection, number, start, cases[start : start + _CHUNK])
-    return int(number)
+        hashes += _add_cases(connection, number, start, cases[start : start + _CHUNK])
+    return Created(int(number), hashes)
 
 
 def add_state(connection: sqlite3.Connection, run: int, status: RunStatus, reason: str, at: str) -> None:
@@ -36,13 +45,14 @@ def add_state(connection: sqlite3.Connection, run: int, status: RunStatus, reaso
     connection.execute("INSERT INTO states (run, status, reason, at) VALUES (?, ?, ?, ?)", (run, status, reason, at))
 
 
-def _add_cases(connection: sqlite3.Connection, run: int, start: int, cases: Sequence[Case]) -> None:
+def _add_cases(connection: sqlite3.Connection, run: int, start: int, cases: Sequence[Case]) -> list[bytes]:
     rows = list(_rows(cases))
     connection.executemany("INSERT OR IGNORE INTO bodies (hash, encoding, size, body) VALUES (?, ?, ?, ?)", rows)
     connection.executemany(
         "INSERT INTO cases (run, ordinal, id, hash) VALUES (?, ?, ?, ?)",
         [(run, start + i, case.id, row.hash) for i, (case, row) in enumerate(zip(cases, rows, strict=True))],
     )
+    return [row.hash for row in rows]
 
 
 def _rows(cases: Sequence[Case]) -> Iterator[Row]:

@@ -39,8 +39,8 @@ class SqliteStore:
         self._writer = writer
         self._clock = clock
         self._numbers: dict[str, int] = {}
-        self._known_cases: set[bytes] = set()
-        """Hashes of case bodies that are certainly stored; bounded."""
+        self._known_cases: dict[int, tuple[Case, bytes]] = {}
+        """Cases whose bodies are certainly stored, with their hashes, by identity; bounded."""
 
     @classmethod
     async def open(cls, path: str | Path, *, clock: Clock | None = None, read_only: bool = False) -> Self:
@@ -61,7 +61,10 @@ class SqliteStore:
     async def create_run(self, run: Run, cases: Iterable[Case]) -> None:
         """Keep a new run and the cases it will execute, in order."""
         listed = cases if isinstance(cases, list | tuple) else list(cases)
-        self._numbers[run.id] = await self._write(lambda c: creation.create_run(c, run, listed))
+        created: creation.Created = await self._write(lambda c: creation.create_run(c, run, listed))
+        self._numbers[run.id] = created.number
+        for case, name in zip(listed[:_MOST_KNOWN_CASES], created.hashes, strict=False):
+            self._remember(case, name)
 
     async def run(self, run_id: str) -> Run:
         """Read a run; `latest` and unambiguous prefixes of an id work too."""
@@ -100,27 +103,30 @@ class SqliteStore:
         """
         number = await self._number(run_id)
         now = claims.moment(self._clock)
-        got: list[str] = await self._write(lambda c: claims.claim(c, number, keys, claims.Lease(owner, lease_s), now))
+        lease = claims.Lease(owner, lease_s)
+        got: list[str] = await self._write(lambda c: claims.claim(c, number, keys, lease, now), flushed=False)
         return got
 
     async def heartbeat(self, run_id: str, owner: str, lease_s: float) -> None:
         """Prolong all leases of a process."""
         number = await self._number(run_id)
         now = claims.moment(self._clock)
-        await self._write(lambda c: claims.heartbeat(c, number, claims.Lease(owner, lease_s), now))
+        await self._write(lambda c: claims.heartbeat(c, number, claims.Lease(owner, lease_s), now), flushed=False)
 
     async def release(self, run_id: str, owner: str) -> None:
         """Give up all claims of a process."""
         number = await self._number(run_id)
-        await self._write(lambda c: claims.release(c, number, owner))
+        await self._write(lambda c: claims.release(c, number, owner), flushed=False)
 
     async def add_evidence(self, run_id: str, evidence: Evidence) -> bool:
-        """Keep the evidence of a trial; False when it was already there (a late writer), and nothing is changed."""
+        """Keep the evidence of a trial; False when it was already there (a late writer), and nothing is changed.
+
+        It survives a kill when this returns, and a loss of power when anything that is flushed has returned later.
+        """
         number = self._numbers.get(run_id) or await self._number(run_id)
         trial = f"evidence of trial {evidence.trial!r}"
         case = evidence.case
-        case_raw = seal(case, CASE, trial)
-        case_hash = hash_of(case_raw)
+        case_hash, case_body = self._case(case, trial)
         raw = seal(replace(evidence, case=Case(id=case.id)), EVIDENCE, trial)
         body = apart(raw)
         append = appends.Append(
@@ -128,11 +134,12 @@ class SqliteStore:
             (number, evidence.trial),
             (number, case.id, _variant_ordinal(evidence), evidence.repeat, evidence.ending.kind, evidence.ending.ok,
              case_hash, body and body.hash, None if body else raw),
-            self._needed(Body(case_hash, case_raw), body),
+            tuple(needed for needed in (case_body, body) if needed),
             evidence.trial,
         )  # fmt: skip
-        is_new: bool = await self._append(append, len(raw))
-        self._remember(case_hash)
+        is_new = await self._append(append, len(raw), flushed=False)
+        if case_body:
+            self._remember(case, case_hash)
         return is_new
 
     async def add_result(self, run_id: str, result: TrialResult, scores: Sequence[AnyScore], scoring: str = "") -> bool:
@@ -150,7 +157,7 @@ class SqliteStore:
             (body,) if body else (),
             result.trial,
         )  # fmt: skip
-        return await self._append(append, len(raw) + len(result_raw))
+        return await self._append(append, len(raw) + len(result_raw), flushed=True)
 
     async def evidence(self, run_id: str, key: str) -> Evidence:
         """Read the evidence of one trial."""
@@ -209,11 +216,12 @@ class SqliteStore:
     async def _ask(self, run_id: str, question: Callable[..., T], *details: Any) -> T:
         return await self._reader.ask(partial(question, await self._number(run_id), *details))
 
-    async def _write(self, work: Work) -> Any:
-        return await self._writing().submit(work)
+    async def _write(self, work: Work, *, flushed: bool = True) -> Any:
+        return await self._writing().submit(work, flushed=flushed)
 
-    async def _append(self, append: appends.Append, size: int) -> bool:
-        is_new: bool = await self._writing().submit(append, size + sum(len(body.raw) for body in append.bodies))
+    async def _append(self, append: appends.Append, size: int, *, flushed: bool) -> bool:
+        size += sum(len(body.raw) for body in append.bodies)
+        is_new: bool = await self._writing().submit(append, size, flushed=flushed)
         return is_new
 
     def _writing(self) -> Writer:
@@ -221,14 +229,20 @@ class SqliteStore:
             raise StoreError("the store was opened for reading only", kind="read_only", where=str(self.path))
         return self._writer
 
-    def _needed(self, case: Body, body: Body | None) -> tuple[Body, ...]:
-        bodies = () if case.hash in self._known_cases else (case,)
-        return (*bodies, body) if body else bodies
+    def _case(self, case: Case, what: str) -> tuple[bytes, Body | None]:
+        """The name of a case's body, and the body where it may not be stored yet."""
+        known = self._known_cases.get(id(case))
+        if known is not None:
+            return known[1], None
+        raw = seal(case, CASE, what)
+        body = Body(hash_of(raw), raw)
+        return body.hash, body
 
-    def _remember(self, case_hash: bytes) -> None:
+    def _remember(self, case: Case, name: bytes) -> None:
         if len(self._known_cases) >= _MOST_KNOWN_CASES:
             self._known_cases.clear()
-        self._known_cases.add(case_hash)
+        # The case is kept with its hash: an id alone could be given to another object later.
+        self._known_cases[id(case)] = (case, name)
 
 
 def _variant_ordinal(evidence: Evidence) -> int:

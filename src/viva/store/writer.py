@@ -1,7 +1,7 @@
 """The one writer: a thread that commits whatever has queued up while it was busy, in one transaction.
 
-A durable commit costs milliseconds and a row costs microseconds, so rows share commits. Nothing waits on purpose:
-while one commit is under way the next batch gathers by itself.
+A commit costs more than a row, so rows share commits. Nothing waits on purpose: while one commit is under way the
+next batch gathers by itself. What must survive a loss of power is handed to the flusher after its commit.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from viva.core.errors import StoreError
 from viva.core.faultpoint import fault
 from viva.store.appends import Append, write_appends
 from viva.store.failure import DISK_KINDS, explain, kind_of
+from viva.store.flusher import Flusher
 from viva.store.locking import begin
 from viva.store.presence import Presence
 
@@ -33,11 +34,12 @@ Work = Callable[[sqlite3.Connection], Any]
 class Job:
     """One thing to write, and who waits for it."""
 
-    __slots__ = ("answer", "error", "future", "loop", "size", "what")
+    __slots__ = ("answer", "error", "flushed", "future", "loop", "size", "what")
 
-    def __init__(self, what: Append | Work, size: int, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, what: Append | Work, size: int, flushed: bool, loop: asyncio.AbstractEventLoop) -> None:
         self.what = what
         self.size = size
+        self.flushed = flushed
         self.loop = loop
         self.future: asyncio.Future[Any] = loop.create_future()
         self.answer: Any = None
@@ -45,7 +47,7 @@ class Job:
 
 
 class Writer:
-    """Commits jobs in groups; a job's future is resolved after its commit, never before."""
+    """Commits jobs in groups; a job's future is resolved after its commit, and its flush where it asks for one."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
@@ -55,14 +57,15 @@ class Writer:
         self._contended = False
         self._closed = False
         self.failure: StoreError | None = None
+        self._flusher: Flusher[Job] = Flusher(path, self._on_flushed)
         self._thread = threading.Thread(target=self._serve, name="viva-store-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, what: Append | Work, size: int = 0) -> asyncio.Future[Any]:
-        """Queue a job; its future is done when it is on disk."""
+    def submit(self, what: Append | Work, size: int = 0, *, flushed: bool = True) -> asyncio.Future[Any]:
+        """Queue a job; its future is done when it survives a loss of power or, not flushed, a kill of this process."""
         if self.failure is not None or self._closed:
             raise self.failure or StoreError("the store is closed", kind="closed", where=str(self._path))
-        job = Job(what, size, asyncio.get_running_loop())
+        job = Job(what, size, flushed, asyncio.get_running_loop())
         self._queue.put(job)
         return job.future
 
@@ -79,8 +82,23 @@ class Writer:
             batch, open_for_business = self._take()
             if batch:
                 self._write(batch)
-                _settle(batch)
+                self._acknowledge(batch)
+        self._flusher.close()
         self._connection.close()
+
+    def _acknowledge(self, batch: list[Job]) -> None:
+        unflushed = [job for job in batch if job.flushed and job.error is None]
+        if len(unflushed) < len(batch):
+            _settle([job for job in batch if not job.flushed or job.error is not None])
+        if unflushed:
+            self._flusher.hand_over(unflushed)
+
+    def _on_flushed(self, batch: list[Job], cause: Exception | None) -> None:
+        if cause is not None:
+            self._refuse(batch, cause)
+            # Whatever the cause: the system may not report pages that it failed to write a second time.
+            self.failure = self.failure or batch[0].error
+        _settle(batch)
 
     def _take(self) -> tuple[list[Job], bool]:
         job = self._queue.get()
@@ -109,6 +127,9 @@ class Writer:
             for job in batch:  # One of them is at fault; the others must not suffer for it.
                 self._write([job])
             return
+        self._refuse(batch, cause)
+
+    def _refuse(self, batch: list[Job], cause: Exception) -> None:
         doing = f"writing {len(batch)} facts" if len(batch) > 1 else "writing"
         error = explain(cause, self._path, doing, sum(job.size for job in batch))
         if error.kind in DISK_KINDS and self.failure is None:

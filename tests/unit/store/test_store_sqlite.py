@@ -350,12 +350,12 @@ async def test_a_file_that_is_no_store_is_refused_untouched(tmp_path: Path) -> N
         await SqliteStore.open(other)
 
 
-async def test_commits_are_full_and_the_log_is_ahead(store: SqliteStore) -> None:
+async def test_commits_go_to_the_log_and_nothing_weaker_than_normal(store: SqliteStore) -> None:
     await store.create_run(a_run(), [])
     settings = await store._write(
         lambda c: [c.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
     )
-    assert settings == ["wal", 2]
+    assert settings == ["wal", 1]
 
 
 async def test_rows_share_commits(store: SqliteStore) -> None:
