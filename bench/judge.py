@@ -81,16 +81,18 @@ def spent(seconds: float, cpu_s: float) -> str:
     return json.dumps({"seconds": seconds, "cpu_s": cpu_s})
 
 
-def run_suite(suite: str, store: str) -> None:
-    """In a process of its own: a whole run of viva."""
-    from viva.app import RunSpec, run_blocking
+def run_suite(suite: str, store: str, how: str = "") -> None:
+    """In a process of its own: a whole run of viva; `cache` uses the cache, `score` scores the newest run again."""
+    from viva.app import RunSpec, rescore, run_blocking
     from viva.app import examine as examine_suite
 
+    spec = RunSpec(suite=suite, store=store, cache=bool(how), fresh=True)
     began, cpu = time.perf_counter(), time.process_time()
-    view = run_blocking(lambda: examine_suite(RunSpec(suite=suite, store=store, cache=False)))
+    view = run_blocking(lambda: rescore("latest", spec) if how == "score" else examine_suite(spec))
+    took = spent(time.perf_counter() - began, time.process_time() - cpu)
     if view.summary.outcomes.passed != SAMPLES:
         raise SystemExit(f"{view.summary.outcomes} of {SAMPLES}: this is no measurement")
-    print(spent(time.perf_counter() - began, time.process_time() - cpu))
+    print(took)
 
 
 def run_bare(url: str, calls: str) -> None:
@@ -232,20 +234,40 @@ def throughput(url: str) -> Iterator[Figure]:
 
 def cached(url: str) -> Iterator[Figure]:
     """The same judging again, from the cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        cache = str(Path(folder) / "cache.db")
-        first = contest("judge", url, cache, str(SAMPLES))
-        before = calls_at(url)["calls"]
-        again = [contest("judge", url, cache, str(SAMPLES)) for _ in range(ROUNDS)]
-        sent = calls_at(url)["calls"] - before
-    yield Figure(
-        name="judging again from the cache, times faster",
-        measured=first["seconds"] / median(again, "seconds"),
-        target=10,
-        at_most=False,
-        detail=f"{first['seconds']:.2f} s → {median(again, 'seconds'):.2f} s",
-    )
+    first, again, sent = [], [], 0
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            cache = str(Path(folder) / "cache.db")
+            first.append(contest("judge", url, cache, str(SAMPLES)))
+            before = calls_at(url)["calls"]
+            again.append(contest("judge", url, cache, str(SAMPLES)))
+            sent += calls_at(url)["calls"] - before
+    yield _faster("judging again from the cache, times faster", first, again, target=10)
     yield Figure(name="calls sent when judging again from the cache", measured=sent, target=0)
+
+
+def cached_run(url: str) -> Iterator[Figure]:
+    """A whole run again with the verdicts from the cache, and a stored run scored again."""
+    first, again, scored, sent = [], [], [], 0
+    for _ in range(ROUNDS):
+        with tempfile.TemporaryDirectory() as folder:
+            suite, store = str(write_suite(Path(folder), url)), str(Path(folder) / "runs.db")
+            first.append(contest("suite", suite, store, "cache"))
+            again.append(contest("suite", suite, store, "cache"))
+            before = calls_at(url)["calls"]
+            scored.append(contest("suite", suite, store, "score"))
+            sent += calls_at(url)["calls"] - before
+    yield _faster("the whole run again, agent asked anew, verdicts cached, times faster", first, again)
+    yield _faster("the stored run scored again, verdicts cached, times faster", first, scored)
+    yield Figure(name="calls sent when scoring the stored run again", measured=sent, target=0)
+
+
+def _faster(
+    name: str, first: list[dict[str, float]], again: list[dict[str, float]], target: float | None = None
+) -> Figure:
+    one, other = median(first, "seconds"), median(again, "seconds")
+    detail = f"{one:.2f} s → {other:.2f} s, medians of {ROUNDS}"
+    return Figure(name=name, measured=one / other, target=target, at_most=False, detail=detail)
 
 
 def limited() -> Iterator[Figure]:
@@ -268,6 +290,7 @@ def measure() -> Iterator[Figure]:
     with model_server("--latency-ms", "20") as url:
         yield from throughput(url)
         yield from cached(url)
+        yield from cached_run(url)
     yield from limited()
 
 
