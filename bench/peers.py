@@ -138,7 +138,7 @@ def calls_per_second(peer: Peer, url: str) -> float:
 
 
 def viva_rate(url: str) -> float:
-    """viva at the whole work, stored; the first seconds of its process are inside the clock."""
+    """viva at the whole work, stored; only imports are outside the clock."""
     with tempfile.TemporaryDirectory() as folder:
         suite = judge.write_suite(Path(folder), url)
         return judge.CALLS / judge.contest("suite", str(suite), str(Path(folder) / "runs.db"))["seconds"]
