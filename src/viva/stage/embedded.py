@@ -68,10 +68,16 @@ class EmbeddedGraph:
         return await (await self.start()).read(cypher, parameters, timeout_s=timeout_s, rows=rows)
 
     async def fetch(
-        self, cypher: str, parameters: dict[str, Any] | None = None, *, timeout_s: float = 10.0, rows: int = 1000
+        self,
+        cypher: str,
+        parameters: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = 10.0,
+        rows: int = 1000,
+        raw: bool = False,
     ) -> list[dict[str, Any]]:
         """Run viva's own query."""
-        return await (await self.start()).fetch(cypher, parameters, timeout_s=timeout_s, rows=rows)
+        return await (await self.start()).fetch(cypher, parameters, timeout_s=timeout_s, rows=rows, raw=raw)
 
     async def write(self, script: str, parameters: dict[str, Any] | None = None) -> None:
         """Run a script of statements in one transaction."""

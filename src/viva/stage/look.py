@@ -10,6 +10,7 @@ from viva.ports.kit import Kit
 from viva.registry import read_settings
 from viva.stage import probe, snapshot
 from viva.stage.ground import Ground
+from viva.stage.values import plain
 
 
 async def look(ground: Ground, kit: Kit, observation: Observation) -> Any:
@@ -20,7 +21,7 @@ async def look(ground: Ground, kit: Kit, observation: Observation) -> Any:
             return await ground.graph.read(**request)
         case "graph_snapshot":
             seen = await snapshot.take(ground.graph)  # type: ignore[arg-type]
-            return {"nodes": seen.nodes, "links": seen.links}
+            return {"nodes": plain(seen.nodes), "links": plain(seen.links)}
         case "sql":
             return await ground.database.read(**request)
         case "http":

@@ -68,9 +68,15 @@ class Neo4jGraph:
         return found
 
     async def fetch(
-        self, cypher: str, parameters: dict[str, Any] | None = None, *, timeout_s: float = 10.0, rows: int = 1000
+        self,
+        cypher: str,
+        parameters: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = 10.0,
+        rows: int = 1000,
+        raw: bool = False,
     ) -> list[dict[str, Any]]:
-        """Run viva's own query; not for text from a suite."""
+        """Run viva's own query, not text from a suite; `raw` leaves values as the driver gives them."""
         neo4j = need("neo4j")
         async with self._blame(cypher, timeout_s), self._session(neo4j.READ_ACCESS) as session:
             result = await session.run(neo4j.Query(cypher, timeout=timeout_s), parameters or {})
@@ -82,7 +88,7 @@ class Neo4jGraph:
                         kind="too_many_rows",
                         hint="add a LIMIT or count in the query",
                     )
-                found.append({key: plain(record[key]) for key in record.keys()})  # noqa: SIM118
+                found.append({key: record[key] if raw else plain(record[key]) for key in record.keys()})  # noqa: SIM118
             return found
         raise AssertionError  # pragma: no cover - the context managers never swallow
 

@@ -24,14 +24,20 @@ class Restorable(Protocol):
     """A graph that can be pictured and put back."""
 
     async def fetch(
-        self, cypher: str, parameters: dict[str, Any] | None = None, *, timeout_s: float = 10.0, rows: int = 1000
+        self,
+        cypher: str,
+        parameters: dict[str, Any] | None = None,
+        *,
+        timeout_s: float = 10.0,
+        rows: int = 1000,
+        raw: bool = False,
     ) -> list[dict[str, Any]]: ...
 
     async def write_all(self, statements: list[Statement], timeout_s: float = 60.0) -> None: ...
 
 
 class Snapshot(Data, frozen=True):
-    """Nodes and relationships by their element ids."""
+    """Nodes and relationships by their element ids; dates and points as the driver gives them, to be put back so."""
 
     nodes: dict[str, dict[str, Any]] = {}
     links: dict[str, dict[str, Any]] = {}
@@ -40,8 +46,8 @@ class Snapshot(Data, frozen=True):
 async def take(graph: Restorable) -> Snapshot:
     """Picture the whole graph; too large a graph is refused, not half pictured."""
     try:
-        nodes = await graph.fetch(_NODES, timeout_s=30, rows=LARGEST)
-        links = await graph.fetch(_LINKS, timeout_s=30, rows=LARGEST)
+        nodes = await graph.fetch(_NODES, timeout_s=30, rows=LARGEST, raw=True)
+        links = await graph.fetch(_LINKS, timeout_s=30, rows=LARGEST, raw=True)
     except StageError as error:
         if error.kind != "too_many_rows":
             raise
@@ -62,14 +68,16 @@ async def restore(graph: Restorable, before: Snapshot) -> None:
 def way_back(before: Snapshot, after: Snapshot) -> list[Statement]:
     """The statements that turn `after` into `before`."""
     statements: list[Statement] = []
-    for id_ in after.links.keys() - before.links.keys():
-        statements.append(("MATCH ()-[r]->() WHERE elementId(r) = $id DELETE r", {"id": id_}))
+    for id_, link in after.links.items():
+        if not _is_same_link(before.links.get(id_), link):
+            statements.append(("MATCH ()-[r]->() WHERE elementId(r) = $id DELETE r", {"id": id_}))
     for id_ in after.nodes.keys() - before.nodes.keys():
         statements.append(("MATCH (n) WHERE elementId(n) = $id DETACH DELETE n", {"id": id_}))
     for id_, node in before.nodes.items():
         statements += _node_back(id_, node, after.nodes.get(id_))
     for id_, link in before.links.items():
-        statements += _link_back(id_, link, after.links.get(id_))
+        now = after.links.get(id_)
+        statements += _link_back(id_, link, now if _is_same_link(now, link) else None)
     if before.nodes.keys() - after.nodes.keys():
         statements.append((f"MATCH (n) WHERE n.{_MARK} IS NOT NULL REMOVE n.{_MARK}", {}))
     return statements
@@ -104,6 +112,11 @@ def _link_back(id_: str, link: dict[str, Any], now: dict[str, Any] | None) -> li
     return [
         ("MATCH ()-[r]->() WHERE elementId(r) = $id SET r = $properties", {"id": id_, "properties": link["properties"]})
     ]
+
+
+def _is_same_link(one: dict[str, Any] | None, other: dict[str, Any]) -> bool:
+    """Servers give the id of a deleted relationship to a new one; its type and ends tell them apart."""
+    return one is not None and all(one[key] == other[key] for key in ("type", "start", "end"))
 
 
 def _name(identifier: str) -> str:

@@ -152,6 +152,38 @@ async def test_what_a_trial_changed_is_put_back(graph):
     assert links == [{"t": "OF", "p": {}}, {"t": "OWNS", "p": {"n": 1}}]
 
 
+def kinds_of(picture):
+    return {
+        node["labels"][0]: {key: type(value) for key, value in node["properties"].items()}
+        for node in picture.nodes.values()
+    }
+
+
+async def test_dates_are_put_back_as_dates(graph):
+    await graph.write("CREATE (:Event {at: datetime('2026-03-01T09:00:00Z'), n: 1}), (:Gone {on: date('2026-03-02')})")
+    before = await snapshot.take(graph)
+    await graph.write("MATCH (e:Event) SET e.n = 2; MATCH (g:Gone) DELETE g")
+    await snapshot.restore(graph, before)
+    kinds, were = kinds_of(await snapshot.take(graph)), kinds_of(before)
+    assert were["Event"]["at"] is not str
+    assert kinds == were
+    assert [row["n"] for row in await graph.read("MATCH (e:Event) RETURN e.n AS n")] == [1]
+
+
+def test_an_id_given_to_another_relationship_is_not_taken_for_the_old_one():
+    def graph_of(kind, start, end):
+        nodes = {name: {"id": name, "labels": [], "properties": {}} for name in "abc"}
+        link = {"id": "7", "type": kind, "start": start, "end": end, "properties": {}}
+        return snapshot.Snapshot(nodes=nodes, links={"7": link})
+
+    before = graph_of("OWNS", "a", "b")
+    assert snapshot.way_back(before, before) == []
+    for after in (graph_of("LIKES", "a", "b"), graph_of("OWNS", "a", "c"), graph_of("OWNS", "b", "a")):
+        first, second = snapshot.way_back(before, after)
+        assert "DELETE r" in first[0]
+        assert "CREATE (a)-[r:`OWNS`]->(b)" in second[0]
+
+
 async def test_the_embedded_graph_needs_no_server(small_kit, tmp_path):
     graph = EmbeddedGraph(EmbeddedSettings(), small_kit(folder=tmp_path))
     try:
