@@ -295,3 +295,25 @@ cases:
     assert all(
         "Your dog is called Rex." in prompt and "The user is called Alice" in prompt for prompt in exam.prompts("judge")
     )
+
+
+async def test_a_saved_conversation_is_scored_with_the_users_own_words(tmp_path):
+    saved = [
+        {"role": "user", "content": "Hi there"},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "Who am I?"},
+        {"role": "assistant", "content": "You are Alice.", "latency_ms": 1200},
+    ]
+    (tmp_path / "saved.json").write_text(json.dumps(saved))
+    suite = """\
+suite: saved
+subject: {replay: {file: saved.json}}
+cases:
+  - id: alice
+    turns: [Hi there, Who am I?]
+    tasks: [{text: "Ask who you are", acceptance: It says Alice}]
+    facts: [The user is called Alice]
+"""
+    exam = await examine(tmp_path, suite, judge=judge_who("0.75"))
+    assert exam.score("default", "task-1").value == 0.75
+    assert all('"Who am I?"' in prompt and "You are Alice." in prompt for prompt in exam.prompts("judge"))
