@@ -17,22 +17,24 @@ from viva.core.variant import Variant
 from viva.registry import Registry
 
 PARTS = ("subject", "cases", "scorers", "formula", "drivers", "limits", "prompts", "roles")
+OF_CASES = ("cases", "scorers", "formula", "drivers", "limits")
+MOST_FRAMES = 10_000
 
 
 def hash_parts(cases: Sequence[Case], subject: Ref, roles: Roles, registry: Registry, prompts: str) -> dict[str, str]:
     """Hash each part of what will be run; places in files and descriptions are left out."""
-    hashers = {part: hashlib.sha256() for part in ("cases", "scorers", "formula", "drivers", "limits")}
-    stripped = _Stripper()
+    hashers = {part: hashlib.sha256() for part in OF_CASES}
+    frames = _Frames()
     names: dict[str, set[str]] = {"scorers": set(), "formulas": set(), "drivers": set()}
     for case in cases:
-        for part, value in _parts_of(case, stripped):
-            hashers[part].update(f"{case.id}\0{value}\n".encode("utf-8", "surrogatepass"))
-        names["formulas"].add(case.formula.name)
-        names["drivers"].update((case.driver.name, *(v.driver.name for v in case.variants if v.driver)))
-        names["scorers"].update(check.scorer for check in case.checks)
-        names["scorers"].update(measure.scorer for measure in case.measures)
-        if case.criteria:
-            names["scorers"].add(case.judging.name)
+        frame = frames.of(case)
+        name = case.id.encode("utf-8", "surrogatepass")
+        hashers["cases"].update(b"%b\0%b\n" % (name, _hash_own(case, frame).encode()))
+        for part, ending in frame.endings:
+            hashers[part].update(name + ending)
+        if not frame.is_named:
+            frame.is_named = True
+            _add_names(case, names)
     for part, kind in (("scorers", "scorers"), ("formula", "formulas"), ("drivers", "drivers")):
         hashers[part].update(_versions(kind, names[kind], registry).encode())
     found = {part: hasher.hexdigest()[:16] for part, hasher in hashers.items()}
@@ -51,8 +53,8 @@ def describe_change(parts: Sequence[str], before: Sequence[Case], after: Sequenc
     """Name what changed, down to the cases where that can be told."""
     text = ", ".join(parts)
     old, new = {case.id: case for case in before}, {case.id: case for case in after}
-    stripped = _Stripper()
-    edited = [name for name in old if name in new and not _same(old[name], new[name], stripped)]
+    frames = _Frames()
+    edited = [name for name in old if name in new and not _same(old[name], new[name], frames)]
     told = [
         *(f"{name} changed" for name in edited),
         *(f"{name} added" for name in new if name not in old),
@@ -64,49 +66,77 @@ def describe_change(parts: Sequence[str], before: Sequence[Case], after: Sequenc
     return f"{text} ({shown})"
 
 
-def _same(before: Case, after: Case, stripped: _Stripper) -> bool:
-    return list(_parts_of(before, stripped)) == list(_parts_of(after, stripped))
+def _same(before: Case, after: Case, frames: _Frames) -> bool:
+    old, new = frames.of(before), frames.of(after)
+    return old.endings == new.endings and _hash_own(before, old) == _hash_own(after, new)
 
 
-def _parts_of(case: Case, stripped: _Stripper) -> Iterable[tuple[str, str]]:
-    yield (
-        "cases",
-        content_hash(
-            (
-                (case.id, case.input, case.expected, case.context, case.facts, case.metadata, case.repeats),
-                [(task.text, task.kind, task.acceptance) for task in case.tasks],
-                stripped.of(case.variants),
-                stripped.of((case.stage.graph, case.stage.database, *case.stage.setups, *case.stage.seeds)),
-                case.stage.settle,
-                case.stage.undo,
-            )
-        ),
+def _hash_own(case: Case, frame: _Frame) -> str:
+    """What a case rarely shares with others, with the variants and the stage of its frame."""
+    return content_hash(
+        (
+            (case.id, case.input, case.expected, case.context, case.facts, case.metadata, case.repeats),
+            [(task.text, task.kind, task.acceptance) for task in case.tasks],
+            frame.variants,
+            frame.stage,
+            case.stage.settle,
+            case.stage.undo,
+        )
     )
-    yield "scorers", "|".join(map(stripped.of, (case.checks, case.measures, case.criteria, (case.judging,))))
-    yield "formula", stripped.of((case.formula,)) + content_hash(case.thresholds)
-    yield "drivers", stripped.of((case.driver,))
-    yield "limits", stripped.of_value((case.limits, case.retry))
 
 
-class _Stripper:
-    """Hashes specifications without their places in files; tuples shared by many cases are hashed once."""
+class _Frame:
+    """What a case usually has from its suite, hashed."""
+
+    __slots__ = ("endings", "is_named", "stage", "variants")
+
+    def __init__(self, case: Case) -> None:
+        stage, specs = case.stage, (case.checks, case.measures, case.criteria, (case.judging,))
+        self.is_named = False
+        self.variants = _hash_specs(case.variants)
+        self.stage = _hash_specs((stage.graph, stage.database, *stage.setups, *stage.seeds))
+        hashes = {
+            "scorers": "|".join(map(_hash_specs, specs)),
+            "formula": _hash_specs((case.formula,)) + content_hash(case.thresholds),
+            "drivers": _hash_specs((case.driver,)),
+            "limits": content_hash((case.limits, case.retry)),
+        }
+        self.endings = [(part, f"\0{value}\n".encode()) for part, value in hashes.items()]
+
+
+class _Frames:
+    """Finds the frame of a case by the identity of its parts: those shared by many cases are hashed once."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, str]] = {}
+        # The parts are kept with the answer: an id alone could be given to another object later.
+        self._known: dict[tuple[int, ...], tuple[tuple[Any, ...], _Frame]] = {}
 
-    def of(self, specs: tuple[Any, ...]) -> str:
-        return self._hash(specs, lambda: content_hash([_strip(spec) for spec in specs]))
-
-    def of_value(self, value: Any) -> str:
-        return content_hash(value)
-
-    def _hash(self, key: Any, make: Any) -> str:
-        known = self._known.get(id(key))
+    def of(self, case: Case) -> _Frame:
+        parts = (
+            *(case.variants, case.stage, case.checks, case.measures, case.criteria, case.judging),
+            *(case.formula, case.thresholds, case.driver, case.limits, case.retry),
+        )
+        key = tuple(map(id, parts))
+        known = self._known.get(key)
         if known is None:
-            known = (key, make())
-            if len(self._known) < 10_000:
-                self._known[id(key)] = known
+            known = (parts, _Frame(case))
+            if len(self._known) < MOST_FRAMES:
+                self._known[key] = known
         return known[1]
+
+
+def _add_names(case: Case, names: dict[str, set[str]]) -> None:
+    names["formulas"].add(case.formula.name)
+    names["drivers"].update((case.driver.name, *(v.driver.name for v in case.variants if v.driver)))
+    names["scorers"].update(check.scorer for check in case.checks)
+    names["scorers"].update(measure.scorer for measure in case.measures)
+    if case.criteria:
+        names["scorers"].add(case.judging.name)
+
+
+def _hash_specs(specs: tuple[Any, ...]) -> str:
+    """Hash specifications without their places in files."""
+    return content_hash([_strip(spec) for spec in specs])
 
 
 def _strip(spec: Any) -> Any:
