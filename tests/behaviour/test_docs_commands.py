@@ -71,11 +71,10 @@ EXPECTED: dict[str, int] = {}
 
 def viva(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = shlex.split(command)
-    env = {key: value for key, value in os.environ.items() if not key.startswith(("VIVA_", "COLUMNS"))}
     return subprocess.run(
         [sys.executable, "-m", "viva", *words[1:]],
         cwd=folder,
-        env={**env, "NO_COLOR": "1"},
+        env=plain_environment(),
         capture_output=True,
         text=True,
         timeout=120,
@@ -110,21 +109,48 @@ def test_no_link_between_documents_is_dead(document: Path) -> None:
     assert [link for link in links if not (document.parent / link).exists()] == []
 
 
-def test_the_table_in_the_readme_is_what_the_suite_in_the_readme_prints(tmp_path: Path) -> None:
+def blocks(language: str) -> list[str]:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (suite,) = re.findall(r"^```yaml\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
-    (table,) = re.findall(r"^```text\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    return found
+
+
+def test_the_table_in_the_readme_is_what_the_suite_in_the_readme_prints(tmp_path: Path) -> None:
     viva("viva init", tmp_path)
-    (tmp_path / "capitals.yml").write_text(suite, encoding="utf-8")
+    (tmp_path / "capitals.yml").write_text(blocks("yaml")[0], encoding="utf-8")
     ran = viva("viva run capitals.yml", tmp_path)
     assert ran.returncode == ExitCode.FINE, ran.stderr
-    assert without_times(ran.stdout) == without_times(table)
+    assert words(ran.stdout) == words(blocks("text")[0])
+
+
+def test_everything_else_the_readme_shows_is_what_the_demo_and_the_judge_test_print(tmp_path: Path) -> None:
+    pytest.importorskip("arcadedb_embedded", reason="the demo's graph needs the extra graph")
+    (tmp_path / "yes.yml").write_text("- reply: {id: $nonce, reason: Yes., answer: met}\n", encoding="utf-8")
+    judged = viva("viva judge test --model scripted:yes.yml", tmp_path)
+    report = tmp_path / "report.txt"
+    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--report", str(report)]
+    demo = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
+    assert demo.returncode == ExitCode.FINE, demo.stderr
+    _, whole, *excerpts = blocks("text")
+    assert words(demo.stdout) == words(whole)
+    printed = without_times(demo.stdout + report.read_text(encoding="utf-8") + judged.stdout)
+    assert [line for block in excerpts for line in without_times(block) if line not in printed] == []
+
+
+def plain_environment() -> dict[str, str]:
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("VIVA_", "COLUMNS"))}
+    return {**env, "NO_COLOR": "1"}
 
 
 def without_times(text: str) -> list[list[str]]:
     """The words of each line, without what differs from run to run."""
     text = re.sub(r"[\d,.]+ m?s\b", "TIME", re.sub(r"\d{8}-\d{6}-\w+", "RUN", text))
     return [re.sub("[─-]+", "-", line).split() for line in text.splitlines()]
+
+
+def words(text: str) -> list[str]:
+    """All words in a row: where a cell is wrapped depends on how wide the times beside it are."""
+    return [word for line in without_times(text) for word in line]
 
 
 PYTHON_BLOCKS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
