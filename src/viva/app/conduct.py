@@ -17,6 +17,7 @@ from viva.app.view import RunView
 from viva.app.workshop import Workshop
 from viva.core.case import Case
 from viva.core.run import Run
+from viva.core.stage import StagePlan
 from viva.core.usage import NO_USAGE, Usage
 from viva.engine.course import Course, Owed, Settings
 from viva.engine.events import Announcer, RunFinished, RunStarted, Warned
@@ -63,7 +64,7 @@ async def conduct(desk: Desk, work: Work) -> RunView:
             trials=lambda: plan(run, work.cases, held),
             unscored=[key for key in trial_keys(work.cases) if key in held and key not in scored] if held else (),
         )
-        _try_parts(workshop, owed)
+        await _try_parts(workshop, owed)
         await _enter(desk, work, owed)
         schedule = Schedule(
             run,
@@ -111,12 +112,18 @@ async def _spent(store: SqliteStore, work: Work) -> Usage:
     return spent
 
 
-def _try_parts(workshop: Workshop, owed: Owed) -> None:
+async def _try_parts(workshop: Workshop, owed: Owed) -> None:
     """Build the parts of the first trials now: what is wrong with them is wrong before anything is spent."""
+    looked_at: list[StagePlan] = []
     for trial in islice(owed.trials(), TRIED_FIRST):
         workshop.subject(trial)
         workshop.driver(trial)
         workshop.scoring(trial.case)
+        plan = trial.case.stage
+        stage = workshop.stage(trial) if plan not in looked_at[-8:] else None
+        if stage is not None:
+            looked_at.append(plan)
+            await stage.check(plan)
 
 
 async def _enter(desk: Desk, work: Work, owed: Owed) -> None:

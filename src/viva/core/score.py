@@ -90,6 +90,8 @@ class Combined(Data, frozen=True):
     parts: dict[str, float] = {}
     """The dimensions that went in, by name (timing, tasks, assertions, penalty)."""
     missing: tuple[str, ...] = ()
+    tolerated: tuple[str, ...] = ()
+    """Names of errors the formula was told to do without; any other error leaves the trial without a verdict."""
 
 
 class TrialResult(Data, frozen=True):

@@ -79,14 +79,14 @@ class Scene:
         self._before: dict[str, Observed] = {}
         self._state: dict[str, Observed] = {}
         self._notes: dict[str, Any] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._ends_at: float | None = None
         self._began = around.clock.monotonic()
         self._started_at = around.clock.now().isoformat()
 
     async def run(self) -> Evidence:
         """Play the trial; never raises for anything the trial does."""
-        seconds = self.trial.case.limits.seconds
-        timer = None if seconds is None else self._leash.after(seconds, "timed_out")
-        ended = await self._leash.run(self._play(timer))
+        ended = await self._leash.run(self._play())
         if not ended:
             self._abandon()
         if not self._is_tidy:
@@ -98,7 +98,7 @@ class Scene:
         self.cut = self.cut or why
         self._leash.pull(why)
 
-    async def _play(self, timer: asyncio.TimerHandle | None) -> None:
+    async def _play(self) -> None:
         try:
             await self._perform()
         except BaseException as error:
@@ -107,9 +107,16 @@ class Scene:
                 raise
             self._fail(error)
         finally:
-            if timer is not None:
-                timer.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
         await self._tidy_up()
+
+    def _start_clock(self) -> None:
+        """Let the trial's seconds run; those spent waiting for other trials to leave a shared stage are not its own."""
+        seconds = self.trial.case.limits.seconds
+        if seconds is not None and self._timer is None:
+            self._timer = self._leash.after(seconds, "timed_out")
+            self._ends_at = self._around.clock.monotonic() + seconds
 
     async def _perform(self) -> None:
         trial, parts, clock = self.trial, self._around.parts, self._around.clock
@@ -118,8 +125,9 @@ class Scene:
         opening = opening_of(trial, self.key)
         if stage is not None:
             self._doing = "stage"
-            self._prepared = await stage.prepare(trial, opening, subject.open)
+            self._prepared = await stage.prepare(trial, opening, subject.open, self._start_clock)
             self._notes |= self._prepared.notes
+        self._start_clock()
         if looks:
             self._doing = "observing"
             self._before = await Observer(None, self._prepared, clock).before(looks)
@@ -158,7 +166,7 @@ class Scene:
             self._ending = self._ending_of_limit(error)
 
     def _converse(self, session: Session) -> SessionConversation:
-        around, seconds = self._around, self.trial.case.limits.seconds
+        around = self._around
         return SessionConversation(
             self.trial,
             self.key,
@@ -168,7 +176,7 @@ class Scene:
             leash=self._leash,
             meter=around.meter,
             announcer=around.announcer,
-            ends_at=None if seconds is None else self._began + seconds,
+            ends_at=self._ends_at,
         )
 
     def _finish(self, stop: Stop) -> None:

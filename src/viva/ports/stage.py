@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from viva.core.evidence import Observation
+from viva.core.stage import StagePlan
 from viva.core.trial import Trial
 from viva.ports.subject import Opening, Session
 
@@ -33,8 +34,17 @@ OpenSession = Callable[[Opening], Awaitable[Session]]
 class Stage(Protocol):
     """Sets the world for a trial: setups, seeds, settle-wait; and opens what observations need."""
 
-    async def prepare(self, trial: Trial, opening: Opening, open_session: OpenSession) -> Prepared:
-        """Set the stage, undoing what was done when it fails half-way. Raises StageError."""
+    async def prepare(
+        self, trial: Trial, opening: Opening, open_session: OpenSession, begin: Callable[[], None]
+    ) -> Prepared:
+        """Set the stage, undoing what was done when it fails half-way. Raises StageError.
+
+        `begin` is called when waiting for other trials is over: from then on the trial's seconds run.
+        """
+        ...
+
+    async def check(self, plan: StagePlan) -> None:
+        """Look whether everything a stage needs is there and answers, before anything is spent. Raises StageError."""
         ...
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from msgspec import field
 
-from viva.core.data import Data
+from viva.core.data import Data, replace
 from viva.core.errors import SuiteError
 from viva.core.score import AnyScore, Combined, Score, ScoreError, ScoreSkipped
 from viva.ports.kit import Kit
@@ -58,7 +58,9 @@ class Formula:
         reason = "" if len(found) == len(owed) else f"{len(found)} of {len(owed)} judged"
         if len(found) < self._share * len(owed):
             return Combined(value=None, reason=reason)
-        return self.formula(found, scores, facts, reason)
+        made = self.formula(found, scores, facts, reason)
+        errors = tuple(score.name for score in owed if isinstance(score, ScoreError))
+        return replace(made, tolerated=errors) if errors else made
 
     def owed(self, scores: Sequence[AnyScore]) -> list[Score | ScoreError]:
         """The scores that count, errors included."""

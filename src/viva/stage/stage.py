@@ -36,8 +36,10 @@ class TrialStage:
         self._owed: dict[str, Undo] = {}
         """The ways back that have not been gone to their end: the next trial there, or the end of the run, does it."""
 
-    async def prepare(self, trial: Trial, opening: Opening, open_session: OpenSession) -> PreparedStage:
-        """Set the stage, undoing what was done when it fails half-way."""
+    async def prepare(
+        self, trial: Trial, opening: Opening, open_session: OpenSession, begin: Callable[[], None] = lambda: None
+    ) -> PreparedStage:
+        """Set the stage, undoing what was done when it fails half-way; `begin` is called when it is our turn."""
         plan = trial.case.stage
         ground = Ground(
             trial=trial,
@@ -50,6 +52,7 @@ class TrialStage:
         prepared = PreparedStage(ground, self._kit)
         try:
             await self._keep_for_undo(plan, ground)
+            begin()
             await self._set(plan, ground)
         except BaseException:
             await prepared.undo()

@@ -160,7 +160,7 @@ async def test_a_failing_driver_and_a_failing_stage_are_named():
             raise DriverError("no idea", kind="out_of_words")
 
     class NoStage:
-        async def prepare(self, trial, opening, open_session):
+        async def prepare(self, trial, opening, open_session, begin):
             raise StageError("no graph", kind="unreachable")
 
     subject = FakeSubject()
@@ -175,7 +175,7 @@ async def test_the_stage_is_undone_whatever_happens():
             self.steps = []
             self.notes = {}
 
-        async def prepare(self, trial, opening, open_session):
+        async def prepare(self, trial, opening, open_session, begin):
             self.steps.append("prepare")
             return self
 
@@ -198,7 +198,7 @@ async def test_observations_are_shared_polled_and_kept():
     class World:
         notes = {}
 
-        async def prepare(self, trial, opening, open_session):
+        async def prepare(self, trial, opening, open_session, begin):
             return self
 
         async def observe(self, observation):
@@ -279,3 +279,35 @@ async def test_a_jump_of_the_wall_clock_touches_no_duration_and_no_deadline(jump
     assert evidence.ending.ok
     assert [turn.latency_ms for turn in evidence.transcript.replies] == [500.0] * 3
     assert evidence.timing.total_ms == 1500.0
+
+
+async def test_waiting_for_a_shared_stage_is_not_the_trials_own_time():
+    class World:
+        notes = {}
+
+        async def prepare(self, trial, opening, open_session, begin):
+            await asyncio.sleep(0.3)  # Another trial is still on the stage.
+            begin()
+            return self
+
+        async def undo(self):
+            pass
+
+    evidence = await play(FixedParts(FakeSubject(), stage=World()), with_limits(seconds=0.2))
+    assert evidence.ending.kind == "completed"
+
+
+async def test_setting_the_stage_is_the_trials_own_time():
+    class World:
+        notes = {}
+
+        async def prepare(self, trial, opening, open_session, begin):
+            begin()
+            await asyncio.sleep(30)
+            return self
+
+        async def undo(self):
+            pass
+
+    evidence = await play(FixedParts(FakeSubject(), stage=World()), with_limits(seconds=0.1))
+    assert evidence.ending.kind == "timed_out"
