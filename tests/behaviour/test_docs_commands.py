@@ -23,7 +23,7 @@ LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def documents() -> list[Path]:
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    return [*sorted(ROOT.glob("*.md")), ROOT / "examples" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def commands(document: Path, program: str) -> Iterator[str]:
@@ -107,6 +107,12 @@ def test_the_readme_names_the_first_two_things_to_try() -> None:
 def test_no_link_between_documents_is_dead(document: Path) -> None:
     links = LINK.findall(document.read_text(encoding="utf-8"))
     assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+def test_every_document_can_be_reached_from_the_index() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert {name_of(path) for path in (ROOT / "docs").rglob("*.md") if path != index and path not in linked} == set()
 
 
 def blocks(language: str) -> list[str]:
