@@ -13,8 +13,8 @@ from viva.core.errors import VivaError
 from viva.core.ref import Ref
 from viva.core.stage import NO_STAGE
 from viva.core.trial import Trial
+from viva.engine.ask import Labelled
 from viva.engine.parts import Scoring
-from viva.engine.score import Labelled
 from viva.ports.driver import Driver
 from viva.ports.kit import Kit
 from viva.ports.scorer import Formula, Scorer

@@ -99,7 +99,10 @@ class Transcript(Data, frozen=True):
     @property
     def last_reply(self) -> Turn | None:
         """The agent's last turn, if it ever answered."""
-        return next((turn for turn in reversed(self.turns) if turn.role == "assistant"), None)
+        for turn in reversed(self.turns):  # Every check asks for it, and it is nearly always the last one.
+            if turn.role == "assistant":
+                return turn
+        return None
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

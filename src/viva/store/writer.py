@@ -10,10 +10,11 @@ import asyncio
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from viva.core.errors import StoreError
@@ -53,7 +54,10 @@ class Writer:
         self._connection = connection
         self._path = path
         self._presence = Presence(path)
-        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._inbox: deque[Job] = deque()
+        self._bell: SimpleQueue[bool] = SimpleQueue()
+        """Rung with True when there are jobs, with False when there will be no more."""
+        self._ringing: asyncio.AbstractEventLoop | None = None
         self._contended = False
         self._closed = False
         self.failure: StoreError | None = None
@@ -65,22 +69,31 @@ class Writer:
         """Queue a job; its future is done when it survives a loss of power or, not flushed, a kill of this process."""
         if self.failure is not None or self._closed:
             raise self.failure or StoreError("the store is closed", kind="closed", where=str(self._path))
-        job = Job(what, size, flushed, asyncio.get_running_loop())
-        self._queue.put(job)
+        loop = asyncio.get_running_loop()
+        job = Job(what, size, flushed, loop)
+        self._inbox.append(job)
+        if self._ringing is not loop:
+            # Once for all jobs of this turn of the loop: waking a thread costs more than a job, and so does a commit.
+            self._ringing = loop
+            loop.call_soon(self._ring)
         return job.future
+
+    def _ring(self) -> None:
+        self._ringing = None
+        self._bell.put(True)
 
     def close(self) -> None:
         """Commit what is queued, then release the file; blocks until that is done."""
         if not self._closed:
             self._closed = True
-            self._queue.put(None)
+            self._bell.put(False)
         self._thread.join()
 
     def _serve(self) -> None:
-        open_for_business = True
-        while open_for_business:
-            batch, open_for_business = self._take()
-            if batch:
+        is_open = True
+        while is_open:
+            is_open = self._bell.get()
+            while batch := self._take():
                 self._write(batch)
                 self._acknowledge(batch)
         self._flusher.close()
@@ -100,20 +113,13 @@ class Writer:
             self.failure = self.failure or batch[0].error
         _settle(batch)
 
-    def _take(self) -> tuple[list[Job], bool]:
-        job = self._queue.get()
+    def _take(self) -> list[Job]:
         batch: list[Job] = []
         size = 0
-        while job is not None:
-            batch.append(job)
-            size += job.size
-            if len(batch) >= _MOST_JOBS or size >= _MOST_BYTES:
-                return batch, True
-            try:
-                job = self._queue.get_nowait()
-            except Empty:
-                return batch, True
-        return batch, False
+        while self._inbox and len(batch) < _MOST_JOBS and size < _MOST_BYTES:
+            batch.append(self._inbox.popleft())
+            size += batch[-1].size
+        return batch
 
     def _write(self, batch: list[Job]) -> None:
         try:

@@ -12,8 +12,9 @@ from viva.core.data import replace
 from viva.core.evidence import Ending
 from viva.core.score import Combined, Score, ScoreError
 from viva.core.threshold import Threshold
+from viva.engine.ask import Labelled, gather_scores
 from viva.engine.parts import Scoring
-from viva.engine.score import Labelled, gather_scores, score_evidence
+from viva.engine.score import score_evidence
 from viva.testing.contracts import sample_evidence
 
 EVIDENCE = sample_evidence()

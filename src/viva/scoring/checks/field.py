@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Literal
 
 from msgspec import UNSET
@@ -87,10 +87,13 @@ class Field(PlainScorer):
         """The state, where that is what the claim is about."""
         return (Observation(key=self._key),) if self._of == "state" else ()
 
-    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+    def score(self, evidence: Evidence) -> Coroutine[Any, Any, Sequence[AnyScore]]:
         """Compare the field; a jq program runs beside the event loop, in its own process."""
         if not self._jq or evidence.transcript.last_reply is None:
-            return await super().score(evidence)
+            return super().score(evidence)
+        return self._score_jq(evidence)
+
+    async def _score_jq(self, evidence: Evidence) -> Sequence[AnyScore]:
         try:
             data = self._data(evidence)
             found = await asyncio.to_thread(jq.worker.first, self._jq, data)
