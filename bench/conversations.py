@@ -50,10 +50,12 @@ def write_suite(folder: Path, url: str) -> Path:
 
 
 def measure() -> Iterator[Figure]:
-    """Wall time against the ideal, and the peak of memory."""
-    rounds = []
+    """Wall time against the ideal, and the peak of memory; a bare loop tells what the machine can do."""
+    rounds, bare_s = [], []
+    calls = CONVERSATIONS * TURNS
     with agent.running(LATENCY_S) as url:
         for _ in range(ROUNDS):
+            bare_s.append(calls / engine.bare(url, calls, CONVERSATIONS))
             with tempfile.TemporaryDirectory() as folder:
                 suite = write_suite(Path(folder), url)
                 rounds.append(engine.viva(suite, Path(folder) / "runs.db", CONVERSATIONS))
@@ -64,7 +66,8 @@ def measure() -> Iterator[Figure]:
         name=f"{CONVERSATIONS} conversations at once × {TURNS} turns of {LATENCY_S:g} s ÷ ideal",
         measured=seconds / ideal_s,
         target=1.15,
-        detail=f"{seconds:.2f} s ÷ {ideal_s:g} s, median of {ROUNDS}",
+        detail=f"{seconds:.2f} s ÷ {ideal_s:g} s, median of {ROUNDS}; a bare aiohttp loop: "
+        f"{statistics.median(bare_s):.2f} s",
     )
     yield Figure(name=f"peak memory of {CONVERSATIONS} conversations at once, MB", measured=peak_mb, target=MOST_MB)
 
