@@ -149,6 +149,7 @@ def make_kit(
         meter=meter,
         warn=lambda text: desk.announcer.tell(Warned(text)),
         on_fatal=on_fatal,
+        store=desk.store,
     )
 
 

@@ -78,6 +78,7 @@ def _as_before(spec: RunSpec, run: Run) -> RunSpec:
         tags=tuple(filters.get("tags", ())),
         limit=filters.get("limit"),
         repeats=filters.get("repeats"),
+        settings=filters.get("settings", {}),
         concurrency=spec.concurrency or run.concurrency,
         limits=merge_limits(spec.limits, run.limits),
         roles=replace(spec.roles, **named),
@@ -128,7 +129,9 @@ async def _go_on(desk: Desk, intent: Intent, known: Run, *, must_match: bool = F
     """Go on with a known run. One that is finished is left alone; an unfinished one must not have changed."""
     parts = changed_parts(known, intent.run.hashes)
     complete = await _is_complete(desk.store, known)
-    if parts and (desk.spec.fork or (complete and not must_match)):
+    # A run that came to nothing (a wrong address, say) holds nothing that could be mixed up with the mended suite.
+    came_to_nothing = not must_match and (await desk.store.tally(known.id)).evidence == 0
+    if parts and (desk.spec.fork or came_to_nothing or (complete and not must_match)):
         return await _begin(desk, intent, known.id if desk.spec.fork else "")
     if parts:
         raise await _changed(desk, intent, known, parts)
@@ -155,4 +158,4 @@ async def _from_store(desk: Desk, run: Run) -> Work:
         )
     limits = merge_limits(desk.spec.limits, run.limits)
     run = replace(run, limits=limits, concurrency=desk.spec.concurrency or run.concurrency)
-    return Work(run, tuple(await desk.store.cases(run.id)), {}, desk.spec.subject, is_new=False)
+    return Work(run, tuple(await desk.store.cases(run.id)), run.templates, desk.spec.subject, is_new=False)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from viva.config.env import Environment
 from viva.config.files import resolve
 from viva.core.clock import Clock, SystemClock
-from viva.core.errors import ModelError
+from viva.core.errors import ModelError, SetupError, StoreError
+from viva.core.evidence import Evidence
 from viva.core.secret import Secret
 from viva.core.suite import Roles
 from viva.ports.judge import Judge
 from viva.ports.meter import Meter
 from viva.ports.model import Embedder, Model, ModelReply, ModelRequest
-from viva.ports.store import ResponseCache
+from viva.ports.store import ResponseCache, Store
 from viva.registry import Registry
 
 ROLES = ("model", "user", "judge")
@@ -39,7 +40,9 @@ class RunKit:
         meter: Meter | None = None,
         warn: Callable[[str], None] | None = None,
         on_fatal: Callable[[str], None] | None = None,
+        store: Store | None = None,
     ) -> None:
+        self._store = store
         self._registry = registry
         self._environment = environment
         self._folder = folder
@@ -117,6 +120,22 @@ class RunKit:
         from viva.models.catalogue import build_embedder
 
         return build_embedder(name, self, registry=self._registry)
+
+    def recorded(self, run: str) -> Callable[[str], Awaitable[Evidence | None]]:
+        """How to find the evidence of a stored run's trials by their keys."""
+        store = self._store
+        if store is None:
+            raise SetupError("there is no store to replay a run from", kind="no_store")
+
+        async def find(key: str) -> Evidence | None:
+            try:
+                return await store.evidence((await store.run(run)).id, key)
+            except StoreError as error:
+                if error.kind != "not_found":
+                    raise
+                return None
+
+        return find
 
     def template_file(self, name: str) -> str:
         """The text of a template file of the suite's own, where the user allowed those. Raises SuiteError."""

@@ -19,6 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.score", "score stored evidence again, without talking to the agent"),
     "show": ("viva.cli.show", "show a run, or one trial with its transcript and scores"),
     "list": ("viva.cli.list", "list the runs in the store"),
+    "export": ("viva.cli.export", "write a run to a file, to keep or to send"),
+    "import": ("viva.cli.import_", "read an exported run into the store"),
     "validate": ("viva.cli.validate", "check suites without running anything"),
     "schema": ("viva.cli.schema", "print the JSON Schema of suite files"),
     "init": ("viva.cli.init", "write a starter suite and a tiny agent that run as they are"),

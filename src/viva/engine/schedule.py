@@ -226,6 +226,8 @@ class Schedule:
             self._held_back.append(evidence)
             if why := self._early.failure(scene.error):
                 self._halt("aborted", why)
+            if self._early.is_over:
+                self._let_back_go()
             return None
         else:
             self._early.failure(scene.error)

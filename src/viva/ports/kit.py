@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
 from viva.core.clock import Clock
+from viva.core.evidence import Evidence
 from viva.core.secret import Secret
 from viva.ports.judge import Judge
 from viva.ports.model import Embedder, Model
@@ -52,6 +54,10 @@ class Kit(Protocol):
 
     def embedder(self, name: str = "") -> Embedder:
         """An embedding model by name; '' is the offline default."""
+        ...
+
+    def recorded(self, run: str) -> Callable[[str], Awaitable[Evidence | None]]:
+        """How to find the evidence of a stored run's trials by their keys."""
         ...
 
     def template_file(self, name: str) -> str:

@@ -25,7 +25,7 @@ class Recording(Data, frozen=True):
 
 def read_recordings(raw: bytes, name: str) -> dict[str, Recording]:
     """Read a file: one conversation (a list of turns), or many by trial or case. Raises SuiteError."""
-    value = _parse(raw, name)
+    value = _exported(_parse(raw, name))
     if isinstance(value, list) and value and all(_is_entry(entry) for entry in value):
         entries = [(_key(entry), entry) for entry in value]
     elif isinstance(value, dict) and not _is_entry(value):
@@ -41,6 +41,13 @@ def read_recordings(raw: bytes, name: str) -> dict[str, Recording]:
         except SubjectError as error:
             raise SuiteError(f"{name}: the recording of {key!r}: {error.message}") from error
     return recordings
+
+
+def _exported(value: Any) -> Any:
+    """The evidence of an exported run, which stands between lines of other kinds; anything else as it is."""
+    if not isinstance(value, list) or not any(isinstance(line, dict) and "record" in line for line in value):
+        return value
+    return [line["evidence"] for line in value if isinstance(line, dict) and line.get("record") == "evidence"]
 
 
 def recording_of(value: Any) -> Recording:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from viva.core.data import Data, to_plain
-from viva.core.errors import SubjectError
+from viva.core.errors import SubjectError, SuiteError
 from viva.core.evidence import Observation
 from viva.core.transcript import Message, Reply
 from viva.core.trial import trial_key
@@ -20,9 +20,12 @@ Loader = Callable[[str], Any]
 
 
 class ReplaySettings(Data, frozen=True, forbid_unknown_fields=True):
-    """A file of recordings below the suite's folder: JSON, JSON lines or YAML."""
+    """Where the recordings are: a file, or a run in the store."""
 
-    file: str
+    file: str = ""
+    """Below the suite's folder: JSON, JSON lines (an exported run, say) or YAML."""
+    run: str = ""
+    """The id of a stored run, or the beginning of one."""
 
 
 class ReplaySubject:
@@ -33,10 +36,14 @@ class ReplaySubject:
     version = "1"
 
     def __init__(self, settings: ReplaySettings, kit: Kit) -> None:
+        if bool(settings.file) == bool(settings.run):
+            raise SuiteError("replay needs either a file or a run")
+        self._label = settings.file or settings.run
+        if settings.run:
+            self._load: Loader = kit.recorded(settings.run)
+            return
         path = kit.file(settings.file)
-        recordings = read_recordings(path.read_bytes(), path.name)
-        self._load: Loader = recordings.get
-        self._label = settings.file
+        self._load = read_recordings(path.read_bytes(), path.name).get
 
     @classmethod
     def of(cls, source: Mapping[str, Any] | Loader) -> ReplaySubject:
