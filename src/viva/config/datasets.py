@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 from pathlib import PurePosixPath
 from typing import Any
 
-import msgspec
-
 from viva.config.cases import CaseMaker, as_tags
 from viva.config.context import Context
-from viva.config.keys import CaseKeys, DatasetKeys
+from viva.config.keys import DatasetKeys
+from viva.config.record_rules import MAPPED_KEYS, RECORD_KEYS, REFUSED_KEYS, check_columns, check_values
 from viva.config.records import BY_ENDING, Record, read_records
 from viva.config.tree import Node
 from viva.core.case import Case
 from viva.core.errors import SuiteError
 from viva.registry import suggest
 
-CASE_KEYS = tuple(field.encode_name for field in msgspec.structs.fields(CaseKeys))
+TARGETS = (*sorted(RECORD_KEYS), *sorted(MAPPED_KEYS), "metadata.NAME")
+"""What a column can be mapped to."""
 _LISTS = ("facts", "tags")
 _MISSING = object()
 
@@ -62,11 +62,13 @@ class _Rows:
         if not problem:
             try:
                 values = _pick(record.data, self._picks) if self._picks else _as_is(record.data)
+                check_values(values)
                 return self._maker.row(values, self._keys.file, record.line, self._tags)
             except _LackingError as error:
                 problem = str(error)
             except SuiteError as error:
                 if not self._keys.skip_bad:
+                    error.where = error.where or f"{self._keys.file}:{record.line}"
                     raise
                 problem = error.message
         where = f"{self._keys.file}:{record.line}"
@@ -86,9 +88,10 @@ def _format(file: str, node: Node) -> str:
 
 
 def _as_is(record: dict[str, Any]) -> dict[str, Any]:
-    """Columns called like keys of a case are those; the rest is metadata."""
-    values = {key: _listed(key, value) for key, value in record.items() if key in CASE_KEYS}
-    rest = {key: value for key, value in record.items() if key not in CASE_KEYS}
+    """Columns called like keys of a case that are data are those; the rest is metadata."""
+    check_columns(record)
+    values = {key: _listed(key, value) for key, value in record.items() if key in RECORD_KEYS}
+    rest = {key: value for key, value in record.items() if key not in RECORD_KEYS and key not in REFUSED_KEYS}
     if rest:
         own = values.get("metadata")
         values["metadata"] = {**(own if isinstance(own, dict) else {}), **rest}
@@ -117,11 +120,18 @@ def _picks(keys: DatasetKeys, node: Node) -> dict[str, Pick]:
     picks = {}
     for target, source in keys.map.items():
         where = node.value["map"].value[target].key_where
-        if target not in CASE_KEYS and not target.startswith("metadata."):
-            hint = suggest(target, [*CASE_KEYS, "metadata.NAME"])
-            raise SuiteError(f"a case has no key {target!r}", hint=hint, where=where)
+        if target not in TARGETS and not target.startswith("metadata."):
+            raise _no_target(target, where)
         picks[target] = _source(source, where)
     return picks
+
+
+def _no_target(target: str, where: str) -> SuiteError:
+    hint = suggest(target, TARGETS)
+    if target in REFUSED_KEYS:
+        message = f"a column cannot be {target!r}: a data set is data"
+        return SuiteError(message, kind="not_allowed", hint=f"write it in the suite; {hint}", where=where)
+    return SuiteError(f"a column cannot be mapped to {target!r}", hint=hint, where=where)
 
 
 def _source(source: Any, where: str) -> Pick:

@@ -34,6 +34,11 @@ def variable_of(text: str) -> str | None:
     return text.removeprefix("env:") if text.startswith("env:") else None
 
 
+def has_reference(text: str) -> bool:
+    """Whether a text is `env:NAME`, or has one in it."""
+    return text.startswith("env:") or _PARTLY.search(text) is not None
+
+
 def is_allowed(name: str, allowed: tuple[str, ...]) -> bool:
     """Whether a variable is on the user's list: by name, or by a prefix that ends in `*`."""
     if not _NAME.match(name):

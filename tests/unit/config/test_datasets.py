@@ -70,15 +70,45 @@ def test_rows_share_the_suite_s_defaults(draw: Any) -> None:
     )
 
 
-def test_a_row_may_carry_everything_a_case_may(draw: Any) -> None:
-    row = {"input": "a", "criteria": [{"text": "c", "weight": 2}], "checks": [{"contains": "b"}], "turns": ["x"]}
+def test_a_row_may_carry_the_data_of_a_case(draw: Any) -> None:
+    row = {
+        "input": "a",
+        "criteria": ["plain", {"text": "c", "weight": 2, "pitfall": True}],
+        "turns": ["x"],
+        "tasks": [{"text": "t", "acceptance": "done"}],
+    }
     case = draw("cases.jsonl", json.dumps(row)).cases[0]
-    assert case.criteria[0].weight == 2
-    assert case.checks[0].settings == {"text": "b"}
+    assert [(one.text, one.weight) for one in case.criteria[:2]] == [("plain", 1), ("c", 2)]
     assert case.driver.name == "script"
+    assert case.driver.settings == {"turns": ["x"]}
+    assert case.tasks[0].acceptance == "done"
     with pytest.raises(SuiteError, match="unknown key 'wieght'") as error:
         draw("cases.jsonl", "\n" + json.dumps({"criteria": [{"text": "c", "wieght": 2}]}))
     assert error.value.where == "cases.jsonl:2"
+
+
+def test_a_row_may_bring_checks_where_the_suite_maps_a_column_to_them(draw: Any) -> None:
+    row = {"q": "a", "wanted": [{"contains": "b", "weight": 2}, "fuzzy"], "ignored": 1, "driver": "ignored"}
+    keys = "  map: {input: q, checks: wanted}\n"
+    case = draw("cases.jsonl", json.dumps(row), keys, rest="checks: [{contains: of the suite}]\n").cases[0]
+    assert [(one.scorer, one.settings, one.weight) for one in case.checks] == [
+        ("contains", {"text": "of the suite"}, 1),
+        ("contains", {"text": "b"}, 2),
+        ("fuzzy", {}, 1),
+    ]
+    assert (case.driver.name, case.metadata) == ("once", {})
+
+
+def test_a_column_without_a_value_sets_nothing(draw: Any) -> None:
+    case = draw("cases.jsonl", '{"input": "a", "driver": null, "checks": null, "stage": null}\n').cases[0]
+    assert (case.input, case.checks, case.driver.name, case.metadata) == ("a", (), "once", {})
+
+
+def test_a_refused_record_is_skipped_with_its_line_where_bad_ones_are(draw: Any) -> None:
+    said: list[str] = []
+    content = '{"input": 1}\n{"input": 2, "driver": "once"}\n'
+    assert inputs(draw("a.jsonl", content, "  skip_bad: true\n", warn=said.append)) == [1]
+    assert said == ["a.jsonl:2: a record cannot set 'driver': a data set is data; skipped"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])

@@ -160,6 +160,7 @@ def test_every_suite_in_the_documentation_loads(name: str, text: str, tmp_path: 
         "cases.jsonl": '{"key": "a", "question": "q", "solution": "s", "meta": {"level": 1}}\n',
         "cases.csv": "key;question;solution\na;q;s\n",
         "cases.yml": "- {id: a, input: q, expected: s}\n",
+        "claims.jsonl": '{"key": "a", "question": "q", "claims": [{"contains": "s"}]}\n',
     }.items():
         (tmp_path / file).write_text(content)
     assert load_text(text, name, folder=tmp_path, allow_env=("AGENT_KEY",)).cases
