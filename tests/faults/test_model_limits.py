@@ -165,16 +165,22 @@ async def test_queued_calls_are_not_sent_once_the_key_is_known_to_be_wrong() -> 
 
 @pytest.mark.parametrize("attempts", [1, 3])
 @pytest.mark.parametrize(
-    "answer", [throttled(), Answer(status=500, body=b"oops"), Answer(fault="reset"), Answer(fault="malformed")]
+    ("answer", "most"),
+    [
+        (throttled(), 3),
+        (Answer(status=500, body=b"oops"), 3),
+        (Answer(fault="reset"), 3),
+        (Answer(fault="malformed"), 2),
+    ],
 )
-async def test_the_provider_sees_no_more_than_the_configured_attempts(attempts: int, answer: Answer) -> None:
+async def test_the_provider_sees_no_more_than_the_configured_attempts(attempts: int, answer: Answer, most: int) -> None:
     clock = FakeClock(BEGIN)
     async with ModelServer(lambda _: answer) as server:
         model = build_model(f"openai/m@{server.url}", FakeKit(clock=clock), attempts=attempts)
         with pytest.raises(ModelError) as caught:
             await model.complete(ASK)
         await model.close()
-    assert server.calls == attempts
+    assert server.calls == min(attempts, most)
     assert not caught.value.retryable, "or the layers above would multiply the attempts"
 
 

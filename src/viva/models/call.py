@@ -16,12 +16,15 @@ from viva.models.cache import CachedReplies
 from viva.models.failures import THROTTLED
 from viva.models.gate import Gate, GateSettings
 from viva.models.prices import Prices
-from viva.models.retry import given_up, next_wait_s
+from viva.models.retry import PATIENCE_S, Tries, given_up
+from viva.models.standing import standing_of, trouble
 from viva.ports.meter import Meter
 from viva.ports.model import Memory, Model, ModelReply, ModelRequest
 
 CHARS_PER_TOKEN = 4
 GUESSED_REPLY_TOKENS = 500
+TELL_AFTER_S = 5.0
+"""A call that takes longer because it is tried again is worth a word to the user."""
 
 _gates: WeakKeyDictionary[Clock, dict[str, Gate]] = WeakKeyDictionary()
 
@@ -46,6 +49,7 @@ class CalledModel:
         retry: Retry,
         cache: CachedReplies | None = None,
         meter: Meter | None = None,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self.name = model.name
         self.endpoint: str = getattr(model, "endpoint", model.name)
@@ -54,6 +58,8 @@ class CalledModel:
         self._clock = clock
         self._gate = gate
         self._retry = retry
+        self._patience_s = patience_s
+        self._standing = standing_of(self.endpoint, clock)
         self._meter = meter
         self._prices = Prices(model.name)
         self._dead: ModelError | None = None
@@ -108,41 +114,50 @@ class CalledModel:
             self._meter.charge(usage)
 
     async def _tried(self, request: ModelRequest) -> ModelReply:
-        failures = 0
+        tries: Tries | None = None
         while True:
-            let_in_at = await self._enter(failures > 0)
+            let_in_at = await self._enter(tries is not None)
             try:
                 reply = await self._model.complete(request)
             except ModelError as error:
-                failures += 1
-                await self._after(error, failures, let_in_at)
+                tries = tries or self._tries(let_in_at)
+                await self._after(error, tries, let_in_at)
             except BaseException:
                 self._gate.failed()
                 raise
             else:
-                self._gate.succeeded()
-                return self._accounted(reply, failures)
+                self._succeeded()
+                return self._accounted(reply, 0 if tries is None else tries.failures)
 
     async def _streamed(self, request: ModelRequest) -> AsyncGenerator[str, None]:
-        failures, begun = 0, False
+        tries: Tries | None = None
+        begun = False
         while True:
-            let_in_at = await self._enter(failures > 0)
+            let_in_at = await self._enter(tries is not None)
             try:
                 async for piece in self._model.stream(request):
                     begun = True
                     yield piece
             except ModelError as error:
-                failures += 1
+                tries = tries or self._tries(let_in_at)
                 if begun:
                     self._gate.failed()
-                    raise given_up(error, failures) from error
-                await self._after(error, failures, let_in_at)
+                    raise given_up(error, tries.failures + 1) from error
+                await self._after(error, tries, let_in_at)
             except BaseException:
                 self._gate.failed()
                 raise
             else:
-                self._gate.succeeded()
+                self._succeeded()
                 return
+
+    def _tries(self, began: float) -> Tries:
+        return Tries(self._retry, self._standing, self._clock, self._patience_s, began)
+
+    def _succeeded(self) -> None:
+        self._gate.succeeded()
+        if not self._standing.readable:
+            self._standing.succeeded()
 
     async def _enter(self, again: bool) -> float:
         let_in_at = await self._gate.enter(self.name, again)
@@ -152,9 +167,9 @@ class CalledModel:
             raise given_up(self._dead, 0)
         return let_in_at
 
-    async def _after(self, error: ModelError, failures: int, let_in_at: float) -> None:
+    async def _after(self, error: ModelError, tries: Tries, let_in_at: float) -> None:
         """Tell the gate, then wait before the next try, or give up."""
-        wait_s = next_wait_s(self._retry, error, failures)
+        wait_s = tries.next_wait_s(error)
         throttled = error.status in THROTTLED and error.retryable
         if throttled:
             self._gate.refused(let_in_at, error.wait_s)
@@ -162,14 +177,28 @@ class CalledModel:
             self._gate.failed()
             if error.wait_s and error.retryable:
                 self._gate.hold(error.wait_s)
-        if error.fatal:
-            self._dead = error
         if wait_s is None:
-            raise given_up(error, failures) from error
+            raise self._given_up(error, tries) from error
+        self._tell(error, tries, wait_s)
         fault("models.retry")
         if not throttled or error.wait_s is None:
             # Where the provider named a time, the gate keeps everyone waiting for it.
             await self._clock.sleep(wait_s)
+
+    def _given_up(self, error: ModelError, tries: Tries) -> ModelError:
+        final = tries.final(error, self.endpoint)
+        if final.fatal:
+            self._dead = final
+        return final
+
+    def _tell(self, error: ModelError, tries: Tries, wait_s: float) -> None:
+        """Say once for each endpoint why nothing comes from it; of long pauses the gate tells."""
+        notice, standing = self._gate.notice, self._standing
+        if notice is None or standing.told or self._gate.is_pause(wait_s):
+            return
+        if self._clock.monotonic() + wait_s - tries.began > TELL_AFTER_S:
+            standing.told = True
+            notice(f"{self.name}: {trouble(error)}, trying again…")
 
     def _accounted(self, reply: ModelReply, failures: int) -> ModelReply:
         usage = self._priced(reply.usage)

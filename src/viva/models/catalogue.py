@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ from viva.core.errors import SetupError
 from viva.models.cache import CachedReplies
 from viva.models.call import CalledModel, gate_for
 from viva.models.gate import GateSettings, Notice
-from viva.models.local import SMOLLM2_CAVEAT
-from viva.models.retry import attempts_of
+from viva.models.retry import PATIENCE_S, attempts_of
 from viva.ports.kit import Kit
 from viva.ports.meter import Meter
 from viva.ports.model import Embedder
@@ -39,6 +39,11 @@ CHOICES = (
 )
 
 
+BUNDLED = "local/smollm2"
+NEAR_CHANCE = 0.6
+"""A judge right on fewer of the labelled items than this is offered with a warning; a coin is right on half."""
+
+
 class Named(msgspec.Struct, frozen=True):
     """A model's name, taken apart."""
 
@@ -60,7 +65,10 @@ def parse_name(name: str) -> Named:
 
 
 def resolve(name: str | None, role: str, env: Env) -> str:
-    """The model that plays a role: as named by flag or suite, else VIVA_JUDGE (VIVA_USER, …), else by the key found."""
+    """The model that plays a role: the one named, else VIVA_JUDGE (VIVA_USER, …), else the first whose key is set.
+
+    Who is named was chosen before by `config.settings.choose_roles`: flag, suite, environment, the user's settings.
+    """
     chosen = name or env(f"VIVA_{role.upper()}")
     if chosen:
         return chosen
@@ -71,8 +79,8 @@ def resolve(name: str | None, role: str, env: Env) -> str:
     raise SetupError(
         f"no model to play the {role}",
         kind="missing_model",
-        hint=f"use --{role} NAME, VIVA_{role.upper()}, `roles: {{{role}: NAME}}` in the suite, or set one of "
-        f"{keys_known}. NAME is one of: {CHOICES}",
+        hint=f"use --{role} NAME, `roles: {{{role}: NAME}}` in the suite, VIVA_{role.upper()}, `{role} = NAME` in "
+        f".viva/settings.toml, or set one of {keys_known}. NAME is one of: {CHOICES}. {caveat(BUNDLED)}",
     )
 
 
@@ -86,12 +94,15 @@ def build_model(
     registry: Registry | None = None,
     attempts: int | None = None,
     gate: GateSettings | None = None,
+    patience_s: float | None = None,
     trusted: bool = False,
 ) -> CalledModel:
     """Build a model with retry, gate, cache and accounting around it.
 
     `trusted` says that the user named it (a flag, the environment), not a suite: its files may then lie anywhere.
-    `notice` is told of long pauses. Models of one account share a gate, however many are built.
+    `notice` is told of long pauses, and of calls that are tried again for more than a few seconds. `patience_s` is how
+    long one call waits for an endpoint that answered before and cannot be reached (else VIVA_PATIENCE_S, else 60).
+    Models of one account share a gate, however many are built.
     """
     tried_once = _find(parse_name(name), kit, registry or Registry(), trusted)
     clock = kit.clock
@@ -99,7 +110,15 @@ def build_model(
     entrance = gate_for(getattr(tried_once, "account", name), clock, settings)
     entrance.notice = notice or entrance.notice
     kept = None if cache is None else CachedReplies(cache, tried_once.name, getattr(tried_once, "endpoint", ""))
-    return CalledModel(tried_once, clock=clock, gate=entrance, retry=attempts_of(attempts), cache=kept, meter=meter)
+    return CalledModel(
+        tried_once,
+        clock=clock,
+        gate=entrance,
+        retry=attempts_of(attempts),
+        cache=kept,
+        meter=meter,
+        patience_s=_patience_s(kit.env) if patience_s is None else patience_s,
+    )
 
 
 def build_embedder(name: str, kit: Kit, *, registry: Registry | None = None) -> Embedder:
@@ -113,7 +132,26 @@ def build_embedder(name: str, kit: Kit, *, registry: Registry | None = None) -> 
 
 def caveat(name: str) -> str:
     """What must be printed beside a model's name: the measured accuracy of one too small to judge; else ''."""
-    return SMOLLM2_CAVEAT if name == "local/smollm2" else ""
+    from viva.judging.labelled.load import measured  # Read only where a caveat is printed.
+
+    found = measured(name)
+    if found is None or found.accuracy > NEAR_CHANCE:
+        return ""
+    return (
+        f"{name} was {found}, and says met {found.yes_rate:.0%} of the time: no better than chance. "
+        "It shows that everything works; its scores mean nothing."
+    )
+
+
+def _patience_s(env: Env) -> float:
+    said = env("VIVA_PATIENCE_S")
+    try:
+        patience_s = PATIENCE_S if said is None else float(said)
+    except ValueError:
+        patience_s = math.nan
+    if not 0 <= patience_s < math.inf:
+        raise SetupError(f"VIVA_PATIENCE_S is {said!r}, and not a number of seconds", hint="write 60, say")
+    return patience_s
 
 
 def _find(named: Named, kit: Kit, registry: Registry, trusted: bool) -> Any:

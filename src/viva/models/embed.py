@@ -13,7 +13,8 @@ from viva.core.errors import ModelError, SetupError
 from viva.models.failures import failure, unreachable, unreadable
 from viva.models.http import endpoint_at
 from viva.models.openai import OPENAI_URL, key_for
-from viva.models.retry import MODEL_RETRY, given_up, next_wait_s
+from viva.models.retry import MODEL_RETRY, PATIENCE_S, Tries
+from viva.models.standing import standing_of
 from viva.ports.kit import Kit
 from viva.registry import need
 from viva.wire.client import Wire, WireError, WireRequest
@@ -96,16 +97,19 @@ class OpenAIEmbedder:
         await self._wire.close()
 
     async def _tried(self, texts: tuple[str, ...]) -> list[list[float]]:
-        failures = 0
+        standing = standing_of(self._endpoint.shown, self._clock)
+        tries = Tries(MODEL_RETRY, standing, self._clock, PATIENCE_S, self._clock.monotonic())
         while True:
             try:
-                return await self._once(texts)
+                found = await self._once(texts)
             except ModelError as error:
-                failures += 1
-                wait_s = next_wait_s(MODEL_RETRY, error, failures)
+                wait_s = tries.next_wait_s(error)
                 if wait_s is None:
-                    raise given_up(error, failures) from error
+                    raise tries.final(error, self._endpoint.shown) from error
                 await self._clock.sleep(wait_s)
+            else:
+                standing.succeeded()
+                return found
 
     async def _once(self, texts: tuple[str, ...]) -> list[list[float]]:
         body = msgspec.json.encode({"model": self._model, "input": texts, "encoding_format": "float"})

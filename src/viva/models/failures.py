@@ -135,10 +135,9 @@ def _is_quota(status: int, complaint: Complaint, wait_s: float | None) -> bool:
 
 def unreachable(error: WireError, where: str) -> ModelError:
     """Turn a failure of the connection into a ModelError; a model call has no effects, so sending again is safe."""
-    kind = "timed_out" if error.kind == "timed_out" else "connection"
     return ModelError(
         f"{where}: {redactor.text(error.detail)}",
-        kind="too_large" if error.kind == "too_large" else kind,
+        kind=error.kind,
         hint="is the server running?" if error.kind in ("connection", "dns") else "",
         retryable=error.kind in ("timed_out", "connection", "reset", "dns"),
     )

@@ -114,6 +114,10 @@ class Gate:
         """Nobody calls before so many seconds have passed."""
         self._hold(self._clock.monotonic(), wait_s)
 
+    def is_pause(self, wait_s: float) -> bool:
+        """Whether a wait is so long that the gate tells of it."""
+        return wait_s > self._settings.pause_s
+
     def _is_open(self, now: float) -> bool:
         return self.in_flight < int(self.window) and now >= self._not_before and now >= self._next_start
 
@@ -160,7 +164,7 @@ class Gate:
         until = now + wait_s
         if until <= self._not_before:
             return
-        if wait_s > self._settings.pause_s and self.notice is not None:
+        if self.is_pause(wait_s) and self.notice is not None:
             end = self._clock.now() + timedelta(seconds=wait_s)
             self.notice(
                 f"{self._label} asks to wait {_span(wait_s)}: the run pauses until {end:%Y-%m-%d %H:%M:%S} UTC "

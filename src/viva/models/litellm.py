@@ -101,7 +101,7 @@ class LiteLLMModel:
         status = getattr(error, "status_code", None)
         if not isinstance(status, int) or status == 200:
             told = redactor.text(f"{type(error).__name__}: {error}")
-            return ModelError(f"{self.name}: {told}", kind="connection", retryable=True)
+            return ModelError(f"{self.name}: {told}", kind="provider_error", retryable=True)
         headers = getattr(getattr(error, "response", None), "headers", None) or {}
         body = to_json({"error": {"message": str(error), "code": str(getattr(error, "code", "") or "")}})
         return failure(status, dict(headers), body, self.name, self._clock.now())

@@ -21,12 +21,6 @@ from viva.registry import need
 CONTEXT_TOKENS = 8192
 PARALLEL = 2
 
-SMOLLM2_CAVEAT = (
-    "local/smollm2 (135 million parameters) decided 9 to 12 of 24 easy criteria rightly: no better than chance. "
-    "It shows that everything works; its scores mean nothing."
-)
-"""Printed wherever the bundled model is offered or used as a judge."""
-
 
 class LocalModel:
     """`local/path/to/model.gguf`, or `local/smollm2`; started at the first call, stopped by `close`."""

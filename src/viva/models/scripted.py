@@ -85,7 +85,7 @@ class ScriptedModel:
         if answer.status != 200:
             raise failure(answer.status, answer.headers, answer.body, self.name, self._clock.now())
         if answer.fault == "reset":
-            raise ModelError(f"{self.name} broke the connection", kind="connection", retryable=True)
+            raise ModelError(f"{self.name} broke the connection", kind="reset", retryable=True)
         if answer.fault == "malformed":
             raise ModelError(f"{self.name} answered with what is no completion", kind="unreadable", retryable=True)
 

