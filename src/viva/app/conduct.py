@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -78,11 +80,22 @@ async def conduct(desk: Desk, work: Work) -> RunView:
             meter=meter,
         )
         fatal.stop = schedule.abort
-        course = await schedule.execute()
+        with _unsearched():
+            course = await schedule.execute()
     finally:
         await workshop.close()
         await kit.close()
     return await _report(desk, work, course)
+
+
+@contextmanager
+def _unsearched() -> Iterator[None]:
+    """Spare the garbage collector what is there already: the cases of a suite are many, and live as long as the run."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 class _Fatal:

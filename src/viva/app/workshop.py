@@ -83,8 +83,9 @@ class Workshop:
 
     def stage(self, trial: Trial) -> Stage | None:
         """The world around it, where something is prepared there or looked at."""
-        needs_world = any(look.observation.source != "subject" for look in self.scoring(trial.case).looks)
-        if trial.case.stage == NO_STAGE and not needs_world:
+        looks = self.scoring(trial.case).looks
+        needs_world = bool(looks) and any(look.observation.source != "subject" for look in looks)
+        if not needs_world and (trial.case.stage is NO_STAGE or trial.case.stage == NO_STAGE):
             return None
         if self._stage is None:
             from viva.stage.stage import TrialStage

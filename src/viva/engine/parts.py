@@ -21,14 +21,12 @@ class Scoring:
     scorers: tuple[Scorer, ...]
     formula: Formula
     looks: tuple[Look, ...] = field(init=False)
+    formula_name: str = field(init=False)
+    """Name and version, as results carry it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "looks", looks_for(self.scorers))
-
-    @property
-    def formula_name(self) -> str:
-        """Name and version, as results carry it."""
-        return f"{self.formula.name}@{self.formula.version}"
+        object.__setattr__(self, "formula_name", f"{self.formula.name}@{self.formula.version}")
 
 
 class Parts(Protocol):
