@@ -121,7 +121,8 @@ class CaseMaker:
     def _identify(self, given: str | int | None, where: str) -> str:
         identity = f"case-{len(self._ids) + 1}" if given is None else str(given)
         if not identity.strip() or not identity.isprintable():
-            raise SuiteError(f"the case id {identity!r} cannot be shown", where=where)
+            hint = "use letters, digits, punctuation and spaces: an id is printed, and commands find a case by it"
+            raise SuiteError(f"the case id {identity!r} cannot be shown", hint=hint, where=where)
         if identity in self._ids:
             raise SuiteError(f"the case id {identity!r} is used twice, first at {self._ids[identity]}", where=where)
         self._ids[identity] = where

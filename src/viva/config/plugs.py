@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -20,6 +21,12 @@ FIXED: dict[str, dict[str, str]] = {
     "probes": {"cypher": "query", "sql": "sql", "http": "url"},
 }
 """Names that are no plug-ins, each with the setting a plain value stands for."""
+
+SCHEMA_WORDS = frozenset(
+    {"$schema", "$ref", "$defs", "type", "properties", "required", "items", "enum", "const", "allOf", "anyOf", "oneOf"}
+    | {"not", "additionalProperties", "patternProperties", "pattern", "minimum", "maximum", "minLength", "minItems"}
+)
+"""A mapping with one of these keys, and none of the settings', is a JSON Schema written in the settings' place."""
 
 
 class Plug(Data, frozen=True):
@@ -66,7 +73,8 @@ class Plugs:
         check_secrets(content, everywhere=kind != "scorers", allowed=self.allow_env)
         if plug.settings is not None:
             shape = self.reader.struct(plug.settings, plug.name)
-            check(plug, shape(content), at.where)
+            with _named(plug.name):
+                check(plug, shape(content), at.where)
             if self.reader.lenient:  # What was mentioned and ignored must not reach the implementation.
                 content = Node({key: item for key, item in content.value.items() if key in shape.fields}, content.file)
         return Ref(name=plug.name, settings=plain(content), where=at.where)
@@ -100,11 +108,30 @@ class Plugs:
     def _unfold(self, plug: Plug, settings: Node | None, at: Node) -> Node:
         if settings is None or settings.value is None:
             return Node({}, at.file, at.line, at.column)
-        if isinstance(settings.value, dict):
+        if isinstance(settings.value, dict) and not _is_schema(plug, settings.value):
             return settings
         if not plug.shorthand:
             raise misfit(settings, plug.name, "its settings as a mapping")
         return Node({plug.shorthand: settings}, settings.file, settings.line, settings.column)
+
+
+def _is_schema(plug: Plug, written: dict[str, Node]) -> bool:
+    """Whether a mapping is the schema itself, and not settings that name one."""
+    if plug.shorthand != "schema" or plug.settings is None:
+        return False
+    return set(plug.settings.__struct_encode_fields__).isdisjoint(written) and not SCHEMA_WORDS.isdisjoint(written)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say whose setting is wrong, where the message does not."""
+    try:
+        yield
+    except SuiteError as error:
+        if not error.message.startswith((f"{name}:", f"{name} ")) and f" in {name}" not in error.message:
+            error.message = f"{name}: {error.message}"
+            error.args = (error.message,)
+        raise
 
 
 def check(plug: Plug, settings: Any, where: str) -> None:

@@ -23,7 +23,7 @@ from viva.config.keys import (
     VariantKeys,
 )
 from viva.config.parts import BESIDE
-from viva.config.plugs import FIXED
+from viva.config.plugs import FIXED, SCHEMA_WORDS
 from viva.core.errors import VivaError
 from viva.registry import Registry
 
@@ -108,6 +108,8 @@ def _settings(typed: type[msgspec.Struct] | None, shorthand: str, references: di
     choices: list[Schema] = [mapping, {"type": "null"}]
     if shorthand:
         choices.append({"not": {"type": "object"}})
+    if shorthand == "schema":  # A JSON Schema may stand in the settings' place.
+        choices.append({"type": "object", "anyOf": [{"required": [word]} for word in sorted(SCHEMA_WORDS)]})
     return {"anyOf": choices}
 
 

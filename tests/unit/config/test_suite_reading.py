@@ -166,9 +166,9 @@ GOLDEN = [
     ("", "suite.yml:1: a suite is a mapping; this is nothing (begin with `suite: NAME`)"),
     ("sute: x\n", "suite.yml:1: this is no suite in any format viva knows"
                   " (begin with `suite: NAME`; did you mean 'suite'? known: suite, cases, dataset)"),
-    ("cases: [{}]\n", "suite.yml:1: a suite lacks 'suite' (it takes: suite, description, subject, driver, roles, "
-                      "repeats, variants, limits, run_limits, retry, concurrency, stage, judging, formula, thresholds, "
-                      "checks, criteria, measures, templates, dataset, cases, seed, tags, metadata)"),
+    ("cases: [{}]\n", "suite.yml:1: a suite lacks its name (begin with `suite: NAME`)"),
+    ("subject: {http: {}}\nrepeats: 0\ncases: [{}]\n",
+     "suite.yml:1: a suite lacks its name (begin with `suite: NAME`)"),
     ("suite: 5\ncases: [{}]\n",
      "suite.yml:1: suite: expected text, found the number 5 (put it in quotes where it is meant as text)"),
     ("suite: x\nrepeats: 0\ncases: [{}]\n", "suite.yml:2: repeats must be at least 1, not 0"),
@@ -190,9 +190,9 @@ GOLDEN = [
      "suite.yml:4: a check names one scorer; found 'contains', 'fuzzy'"),
     ("suite: x\ncases:\n- checks:\n  - {weight: 1}\n", "suite.yml:4: a check names one scorer; found none"),
     ("suite: x\ncases:\n- checks:\n  - contains: {times: many}\n",
-     "suite.yml:4: times: expected a whole number, found text"),
+     "suite.yml:4: contains: times: expected a whole number, found text"),
     ("suite: x\ncases:\n- checks:\n  - contains: {mode: al}\n",
-     "suite.yml:4: mode: 'al' is not one of its values (did you mean 'all'? known: all, any)"),
+     "suite.yml:4: contains: mode: 'al' is not one of its values (did you mean 'all'? known: all, any)"),
     ("suite: x\ncases:\n- checks:\n  - fuzzy: 5\n",
      "suite.yml:4: fuzzy: expected its settings as a mapping, found the number 5"),
     ("suite: x\ncases:\n- checks:\n  - contains: a\n    weight: -1\n",
@@ -201,7 +201,8 @@ GOLDEN = [
      "suite.yml:5: the label 'l' is used twice, first at suite.yml:3"),
     ("suite: x\ncases:\n- id: a\n- id: a\n", "suite.yml:4: the case id 'a' is used twice, first at suite.yml:3"),
     ("suite: x\ncases:\n- id: ''\n", "suite.yml:3: id must not be empty"),
-    ("suite: x\ncases:\n- id: \"a\\nb\"\n", "suite.yml:3: the case id 'a\\nb' cannot be shown"),
+    ("suite: x\ncases:\n- id: \"a\\nb\"\n", "suite.yml:3: the case id 'a\\nb' cannot be shown"
+     " (use letters, digits, punctuation and spaces: an id is printed, and commands find a case by it)"),
     ("suite: x\nvariants:\n- {name: a}\n- {name: a}\ncases: [{}]\n",
      "suite.yml:4: the variant 'a' is there twice, first at suite.yml:3"),
     ("suite: x\nvariants: []\ncases: [{}]\n", "suite.yml:2: variants must not be empty (leave the key out)"),
@@ -372,6 +373,40 @@ def test_absolute_and_relative_paths_both_work(
     assert error.value.where == "missing.yml"
 
 
+def test_a_misspelt_name_of_a_suite_is_told_before_what_is_wrong_inside(load: Any) -> None:
+    with pytest.raises(SuiteError, match="unknown key 'siute'") as error:
+        load("subject: {http: {}}\nsiute: x\ncases: [{}]\n")
+    assert error.value.where == "suite.yml:2"
+    assert "did you mean 'suite'?" in error.value.hint
+
+
+def test_a_wrong_setting_names_the_measure_it_belongs_to() -> None:
+    with pytest.raises(SuiteError) as error:
+        load_text("suite: x\nmeasures:\n- tone: friendly\ncases: [{}]\n", "s.yml")
+    assert str(error.value).startswith("s.yml:3: tone: at_least: expected a whole number")
+
+
+@pytest.mark.parametrize(
+    ("written", "settings"),
+    [
+        ("{type: object, required: [total]}", {"schema": {"type": "object", "required": ["total"]}}),
+        ("{$ref: '#/x', $defs: {}}", {"schema": {"$ref": "#/x", "$defs": {}}}),
+        ("{schema: {type: object}}", {"schema": {"type": "object"}}),
+        ("{schema: {type: object}, path: a}", {"schema": {"type": "object"}, "path": "a"}),
+        ("answer.json", {"schema": "answer.json"}),
+    ],
+)
+def test_a_schema_may_stand_where_its_settings_do(written: str, settings: dict[str, Any]) -> None:
+    suite = load_text(f"suite: x\nchecks:\n- json_schema: {written}\ncases: [{{}}]\n")
+    assert suite.cases[0].checks[0].settings == settings
+
+
+def test_a_mapping_that_is_neither_a_schema_nor_settings_is_refused() -> None:
+    for written, key in (("{schmea: {type: object}}", "schmea"), ("{type: object, path: a}", "type")):
+        with pytest.raises(SuiteError, match=f"unknown key '{key}' in json_schema"):
+            load_text(f"suite: x\nchecks:\n- json_schema: {written}\ncases: [{{}}]\n")
+
+
 def test_a_setting_refused_by_its_own_type_gets_its_place(registry: Registry) -> None:
     from viva.core.data import Data
 
@@ -391,7 +426,7 @@ def test_a_setting_refused_by_its_own_type_gets_its_place(registry: Registry) ->
         async def score(self, evidence: Any) -> Any: ...
 
     registry.register("scorers", "picky", Scorer)
-    for word, said in (("bad", "s.yml:3: picky: no bad words"), ("worse", "s.yml:3: none of those (be kind)")):
+    for word, said in (("bad", "s.yml:3: picky: no bad words"), ("worse", "s.yml:3: picky: none of those (be kind)")):
         with pytest.raises(SuiteError) as error:
             load_text(f"suite: x\nchecks:\n- picky: {word}\ncases: [{{}}]\n", "s.yml", registry=registry)
         assert str(error.value) == said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 import msgspec
 
 from viva.config.cases import CaseMaker, as_tags, check_judging
@@ -19,6 +21,7 @@ from viva.core.limits import RunLimits
 from viva.core.suite import Suite
 
 NAME = "viva"
+KNOWN = SuiteKeys.__struct_encode_fields__
 
 
 def recognises(root: Node) -> bool:
@@ -32,6 +35,7 @@ def read(document: Document, context: Context) -> Suite:
     plugs = Plugs(context.registry, reader, context.allow_env)
     Parts(reader, plugs)
     root = document.root
+    _refuse_nameless(root, reader)
     keys: SuiteKeys = reader.struct(SuiteKeys, "a suite")(root)
     cases = _cases(keys, CaseMaker(reader, plugs, keys, root), reader, context)
     if not cases:
@@ -55,6 +59,15 @@ def read(document: Document, context: Context) -> Suite:
         folder=str(context.folder or ""),
         sources=tuple(context.sources),
     )
+
+
+def _refuse_nameless(root: Node, reader: Reader) -> None:
+    """A suite without its name is told first: what is wrong inside may follow from it."""
+    if "suite" in root.value:
+        return
+    for key in difflib.get_close_matches("suite", [key for key in root.value if key not in KNOWN]):
+        reader.unknown_key(key, root.value[key], "a suite", list(KNOWN))
+    raise SuiteError("a suite lacks its name", hint="begin with `suite: NAME`", where=root.where)
 
 
 def _cases(keys: SuiteKeys, maker: CaseMaker, reader: Reader, context: Context) -> list[Case]:
