@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viva.app.hashes import hash_parts
+from viva.app.override import override
 from viva.app.project import Project
 from viva.app.prompts import hash_prompts
 from viva.app.spec import RunSpec
@@ -46,7 +47,7 @@ def read_intent(spec: RunSpec, project: Project, now: datetime) -> Intent:
     if spec.repeats is not None:
         cases = tuple(replace(case, repeats=spec.repeats) for case in cases)
     _refuse_doubles(cases)
-    subject = _subject(spec, suite)
+    subject = _subject(spec, suite, project)
     roles, trusted = _cast(spec, suite, project)
     templates = dict(suite.templates)
     prompts = hash_prompts(cases, templates, Path(suite.folder) if suite.folder else None)
@@ -98,13 +99,19 @@ def _load(spec: RunSpec, project: Project) -> Suite:
     return load_suite(path, registry=project.registry, lenient=spec.lenient, allow_env=allow_env, warn=warn)
 
 
-def _subject(spec: RunSpec, suite: Suite) -> Ref:
+def _subject(spec: RunSpec, suite: Suite, project: Project) -> Ref:
     if spec.subject is not None:
-        return own_ref(spec.subject)
-    if suite.subject is None:
+        subject = own_ref(spec.subject)
+        if spec.settings and not isinstance(spec.subject, Ref):
+            raise SuiteError(
+                "settings are for a subject with a name", hint="give a Python object its settings yourself"
+            )
+    elif suite.subject is None:
         hint = "add `subject:` to the suite, or pass one: viva.run(suite, subject=my_agent)"
         raise SuiteError(f"the suite {suite.name!r} names no subject", hint=hint)
-    return suite.subject
+    else:
+        subject = suite.subject
+    return override(subject, spec.settings, project.registry, project.environment.allow)
 
 
 def _cast(spec: RunSpec, suite: Suite, project: Project) -> tuple[Roles, set[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ class RunSpec:
     suite: Suite | str | Path
     subject: Any = None
     """In place of the suite's subject: a function, a class, an object with `open`, or a Ref."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Over the settings of the suite's subject; `headers.X-Team` reaches inside one. A variant's own stay."""
     roles: Roles = NO_ROLES
     repeats: int | None = None
     concurrency: int | None = None
@@ -54,6 +57,12 @@ class RunSpec:
 
     @property
     def filters(self) -> dict[str, Any]:
-        """Which part of the suite is asked for, as a run remembers it."""
-        wanted = {"match": self.match, "tags": list(self.tags), "limit": self.limit, "repeats": self.repeats}
-        return {name: value for name, value in wanted.items() if value not in ("", [], None)}
+        """Which part of the suite is asked for, and with which settings, as a run remembers it."""
+        wanted = {
+            "match": self.match,
+            "tags": list(self.tags),
+            "limit": self.limit,
+            "repeats": self.repeats,
+            "settings": dict(self.settings),
+        }
+        return {name: value for name, value in wanted.items() if value not in ("", [], {}, None)}

@@ -7,7 +7,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.options import add_roles, add_store, add_trust
+from viva.cli.options import add_lenient, add_roles, add_settings, add_store, add_trust
 from viva.cli.terminal import Column, Part, Styled, terminal
 
 if TYPE_CHECKING:
@@ -21,8 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("suite", metavar="SUITE", nargs="?", help="look also at what this suite needs")
     parser.add_argument("--offline", action="store_true", help="make no connections")
     parser.add_argument("--json", action="store_true", help="print the findings as JSON on stdout")
+    add_settings(parser)
     add_roles(parser)
     add_trust(parser)
+    add_lenient(parser)
     add_store(parser)
 
 
@@ -42,7 +44,7 @@ async def _look(args: argparse.Namespace) -> list[Finding]:
 
     project = open_project(args.allow, args.allow_env, args.store)
     found = [*findings.versions(), *findings.extras(), findings.store(project.store), *findings.keys(project)]
-    suite, problem = findings.suite(args.suite, project)
+    suite, problem = findings.suite(args, project)
     found += problem
     found += findings.settings(args, project, suite)
     if suite is not None and not args.offline:

@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from viva.app.override import override
 from viva.app.project import Project
 from viva.cli.tables import count
 from viva.config.load import load_suite
+from viva.core.data import replace
 from viva.core.errors import VivaError
 from viva.core.ref import Ref
 from viva.core.secret import MASK
 from viva.core.suite import Roles, Suite
-from viva.models.catalogue import DEFAULTS, resolve
+from viva.models.catalogue import DEFAULTS, caveat, resolve
 from viva.registry import EXTRAS
 from viva.version import __version__
 
@@ -80,12 +82,15 @@ def keys(project: Project) -> Iterator[Finding]:
         yield Finding(f"key {names[0]}", "ok" if found else "missing", f"{found}={MASK}" if found else "not set")
 
 
-def suite(file: str | None, project: Project) -> tuple[Suite | None, list[Finding]]:
+def suite(args: argparse.Namespace, project: Project) -> tuple[Suite | None, list[Finding]]:
     """Read the suite as a run would."""
+    file, allow_env = args.suite, project.environment.allow
     if file is None:
         return None, []
     try:
-        read = load_suite(file, registry=project.registry, allow_env=project.environment.allow)
+        read = load_suite(file, registry=project.registry, lenient=args.lenient, allow_env=allow_env)
+        if read.subject is not None:
+            read = replace(read, subject=override(read.subject, dict(args.settings), project.registry, allow_env))
     except VivaError as error:
         return None, [Finding(f"suite {file}", "broken", str(error))]
     return read, [Finding(f"suite {file}", "ok", f"{read.name}, {count(len(read.cases), 'case')}")]
@@ -110,7 +115,8 @@ def settings(args: argparse.Namespace, project: Project, suite: Suite | None) ->
 
 def _role(role: str, said: tuple[str, str] | None, project: Project) -> Finding:
     if said is not None:
-        return Finding(f"role {role}", "ok", f"{said[0]} ({said[1]})")
+        warning = caveat(said[0]) if role == "judge" else ""
+        return Finding(f"role {role}", "warning" if warning else "ok", f"{said[0]} ({said[1]})", warning)
     if role == "model":
         return Finding("role model", "ok", "the agent's own choice")
     try:

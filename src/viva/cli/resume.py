@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from viva.cli.options import add_ceilings, add_fail_under, add_output, add_report, add_store, add_trust
+from viva.cli.options import add_ceilings, add_fail_under, add_lenient, add_output, add_report, add_store, add_trust
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,6 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_ceilings(parser)
     add_fail_under(parser)
     add_trust(parser)
+    add_lenient(parser)
     add_report(parser)
     add_store(parser)
     add_output(parser)
@@ -33,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
         allow=tuple(args.allow),
         allow_env=tuple(args.allow_env),
         cache=not args.no_cache,
+        lenient=args.lenient,
         on_notice=progress,
     )
     return tell(execute(spec, progress, lambda: resume(args.id, spec)), args)

@@ -9,9 +9,11 @@ from viva.cli.exit_codes import ExitCode
 from viva.cli.options import (
     add_ceilings,
     add_fail_under,
+    add_lenient,
     add_output,
     add_report,
     add_roles,
+    add_settings,
     add_store,
     add_trust,
     at_least_one,
@@ -30,12 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--tag", metavar="TAG", action="append", default=[], help="only cases with this tag; repeatable")
     which.add_argument("--limit", metavar="N", type=at_least_one, help="only the first N of those cases")
     which.add_argument("--repeats", metavar="N", type=at_least_one, help="run every case so many times")
+    add_settings(parser)
     add_roles(parser)
     add_ceilings(parser)
     parser.add_argument("--fresh", action="store_true", help="begin a new run, whatever the store holds")
     parser.add_argument("--fork", action="store_true", help="begin a new run when the suite has changed")
     add_fail_under(parser)
     add_trust(parser)
+    add_lenient(parser)
     add_report(parser)
     add_store(parser)
     add_output(parser)
@@ -70,6 +74,7 @@ def _spec(file: str, args: argparse.Namespace, progress: Progress) -> RunSpec:
 
     return RunSpec(
         suite=file,
+        settings=dict(args.settings),
         roles=Roles(model=args.model, user=args.user, judge=args.judge),
         repeats=args.repeats,
         concurrency=args.concurrency,
@@ -83,5 +88,6 @@ def _spec(file: str, args: argparse.Namespace, progress: Progress) -> RunSpec:
         fresh=args.fresh,
         fork=args.fork,
         cache=not args.no_cache,
+        lenient=args.lenient,
         on_notice=progress,
     )
