@@ -29,8 +29,8 @@ class Timing(Data, frozen=True):
 
 def timing_of(transcript: Transcript, total_ms: float) -> Timing:
     """Summarise the response times of a transcript."""
-    replies = [t for t in transcript.replies if t.latency_ms is not None]
-    times = sorted(t.latency_ms or 0.0 for t in replies)
+    replies = [t for t in transcript.turns if t.role == "assistant" and t.latency_ms is not None]
+    times = sorted([t.latency_ms or 0.0 for t in replies])
     first = [t.first_token_ms for t in replies if t.first_token_ms is not None]
     return Timing(
         responses=len(times),
@@ -39,9 +39,9 @@ def timing_of(transcript: Transcript, total_ms: float) -> Timing:
         p95_ms=percentile(times, 0.95),
         max_ms=times[-1] if times else None,
         first_token_ms=sum(first) / len(first) if first else None,
-        retry_ms=sum((t.total_ms or 0.0) - (t.latency_ms or 0.0) for t in replies if t.total_ms is not None),
-        throttle_ms=sum(t.throttle_ms for t in transcript.turns),
-        user_ms=sum(t.latency_ms or 0.0 for t in transcript.turns if t.role == "user"),
+        retry_ms=sum([(t.total_ms or 0.0) - (t.latency_ms or 0.0) for t in replies if t.total_ms is not None]),
+        throttle_ms=sum([t.throttle_ms for t in transcript.turns]),
+        user_ms=sum([t.latency_ms or 0.0 for t in transcript.turns if t.role == "user"]),
         total_ms=total_ms,
     )
 

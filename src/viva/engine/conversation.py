@@ -22,6 +22,7 @@ from viva.ports.subject import Session
 
 BODY_SHOWN = 2048
 DEEPEST = 200
+SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 class SessionConversation:
@@ -255,6 +256,8 @@ class SessionConversation:
 
 def fresh(data: Any, depth: int = 0) -> Any:
     """Copy JSON-like data, so that whoever gets it cannot change ours. Raises SubjectError where it has no bottom."""
+    if type(data) in SCALARS:
+        return data
     if depth > DEEPEST:
         raise SubjectError(f"data nested deeper than {DEEPEST} levels", kind="malformed")
     if isinstance(data, dict):
