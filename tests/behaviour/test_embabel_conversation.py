@@ -191,7 +191,7 @@ async def test_a_template_of_the_job_replaces_ours_and_gets_the_same_names(agent
         "I am {{ name }}: {{ tasks[0].text }}\n=== user ===\n{{ conversation }}{{ reminder }}"
     )
     job = SUPPLIED.replace("name: Socrates", "name: Plato\n  prompt: mine/user")
-    exam = await examine(tmp_path, job)
+    exam = await examine(tmp_path, job, allow=("templates",))
     assert exam["supplied"].outcome == "pass"
     assert all(prompt.startswith(f"I am Plato: {REMINDER}") for prompt in exam.prompts("user"))
 
@@ -199,7 +199,7 @@ async def test_a_template_of_the_job_replaces_ours_and_gets_the_same_names(agent
 async def test_a_template_with_a_name_nobody_knows_is_refused_before_anything_runs(agent, tmp_path):
     (tmp_path / "mine.jinja").write_text("{{ nmae }}\n=== user ===\n{{ conversation }}")
     with pytest.raises(Exception, match="nmae"):
-        await examine(tmp_path, SUPPLIED.replace("name: Socrates", "prompt: mine"))
+        await examine(tmp_path, SUPPLIED.replace("name: Socrates", "prompt: mine"), allow=("templates",))
     assert agent.calls == []
 
 
