@@ -6,9 +6,11 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+import viva
 from viva.core.errors import ModelError
 from viva.models.call import CalledModel
 from viva.models.catalogue import build_embedder, build_model
@@ -233,3 +235,17 @@ async def test_an_embedder_that_is_not_there_is_found_out_as_soon() -> None:
     await embedder.close()  # type: ignore[attr-defined]
     assert caught.value.fatal
     assert len(clock.slept) == 1
+
+
+async def test_a_run_whose_judge_is_not_there_stops_with_one_reason(tmp_path: Path) -> None:
+    url = f"http://127.0.0.1:{closed_port()}/v1"
+    suite = viva.suite(
+        "nobody",
+        [{"id": name, "input": "hello"} for name in ("a", "b", "c", "d")],
+        criteria=["Is kind", "Is short"],
+        roles={"judge": f"openai/x@{url}"},
+    )
+    run = await viva.arun(suite, subject=lambda message: "hi", store=tmp_path / "viva.db")
+    assert run.status == "aborted"
+    assert f"no model answers at {url}/chat/completions: cannot connect" in run.reason
+    assert [trial async for trial in run.walk()] == [], "no trial has scores for a reason that is not its own"

@@ -15,7 +15,7 @@ from viva.judging.ask import together
 from viva.judging.controls import NULL_ANSWERS, Controls, false_positive_rate, is_positive
 from viva.judging.labelled.load import Item
 from viva.judging.votes import AnyVerdict
-from viva.ports.judge import Judge, Verdict
+from viva.ports.judge import Judge, Verdict, VerdictError
 
 
 class Mistake(Data, frozen=True):
@@ -36,29 +36,34 @@ class JudgeReport(Data, frozen=True):
     judge: str
     items: int
     right: int
-    unreadable: int
-    """Items without a verdict: unreadable, refused, off the menu, unavailable."""
+    not_judged: int
+    """Items without a verdict: unreadable, refused, off the menu, unavailable. They are neither right nor wrong."""
     yes: int
     """How often it said that a criterion is met."""
     yes_expected: int
     by_kind: dict[str, tuple[int, int]]
-    """Right and asked, by the kind of item: plain, tools, pitfall, graded, injection."""
+    """Right and judged, by the kind of item: plain, tools, pitfall, graded, injection."""
     controls: Controls
     seconds: float
     usage: Usage = NO_USAGE
     errors: dict[str, int] = {}
+    """Why items were not judged, and how many; of a provider that failed, in which way."""
     mistakes: tuple[Mistake, ...] = ()
 
     @property
+    def judged(self) -> int:
+        """Items it gave a verdict on."""
+        return self.items - self.not_judged
+
+    @property
     def accuracy(self) -> float | None:
-        """The share of items it got right; no verdict is not right. None of no items."""
-        return self.right / self.items if self.items else None
+        """The share it got right of the items it judged; None when it judged none."""
+        return self.right / self.judged if self.judged else None
 
     @property
     def yes_rate(self) -> float | None:
         """How often it said met, of the verdicts it gave; compare with the share of items that are met."""
-        verdicts = self.items - self.unreadable
-        return self.yes / verdicts if verdicts else None
+        return self.yes / self.judged if self.judged else None
 
 
 async def examine_judge(
@@ -100,12 +105,13 @@ def _report(name: str, judged: list[tuple[Item, AnyVerdict]], controls: Controls
     errors: dict[str, int] = {}
     for _, verdict in judged:
         if not isinstance(verdict, Verdict):
-            errors[verdict.kind] = errors.get(verdict.kind, 0) + 1
+            why = _why(verdict)
+            errors[why] = errors.get(why, 0) + 1
     return JudgeReport(
         judge=name,
         items=len(judged),
         right=len(judged) - len(wrong),
-        unreadable=sum(errors.values()),
+        not_judged=sum(errors.values()),
         yes=sum(
             isinstance(verdict, Verdict) and is_positive(item.as_criterion(), verdict.answer)
             for item, verdict in judged
@@ -123,8 +129,8 @@ def _report(name: str, judged: list[tuple[Item, AnyVerdict]], controls: Controls
 def _by_kind(judged: list[tuple[Item, AnyVerdict]]) -> dict[str, tuple[int, int]]:
     counted: dict[str, tuple[int, int]] = {}
     for item, verdict in judged:
-        right, asked = counted.get(item.kind, (0, 0))
-        counted[item.kind] = (right + _is_right(item, verdict), asked + 1)
+        right, decided = counted.get(item.kind, (0, 0))
+        counted[item.kind] = (right + _is_right(item, verdict), decided + isinstance(verdict, Verdict))
     return counted
 
 
@@ -132,8 +138,13 @@ def _is_right(item: Item, verdict: AnyVerdict) -> bool:
     return isinstance(verdict, Verdict) and verdict.answer == item.answer
 
 
+def _why(error: VerdictError) -> str:
+    """The kind of an error; for a provider that failed, the kind of its failure, which its detail begins with."""
+    return error.detail.partition(":")[0] if error.kind == "judge_unavailable" and error.detail else error.kind
+
+
 def _mistake(item: Item, verdict: AnyVerdict) -> Mistake:
-    said, reason = (verdict.answer, verdict.reason) if isinstance(verdict, Verdict) else (verdict.kind, verdict.detail)
+    said, reason = (verdict.answer, verdict.reason) if isinstance(verdict, Verdict) else (_why(verdict), verdict.detail)
     return Mistake(
         item=item.id,
         kind=item.kind,

@@ -102,7 +102,7 @@ async def test_a_perfect_judge_is_found_perfect() -> None:
     assert report.accuracy == 1.0
     assert report.mistakes == ()
     assert report.controls.rate == 0.0
-    assert report.unreadable == 0
+    assert report.not_judged == 0
     assert report.usage.calls == len(items()) + len(NULL_ANSWERS)
 
 
@@ -113,10 +113,26 @@ async def test_a_judge_that_always_says_yes_is_found_out() -> None:
     assert report.controls.rate == 1.0
     assert report.yes_rate is not None
     assert report.yes_rate > 0.9
-    assert report.unreadable == 4  # The graded items have no such level.
+    assert report.not_judged == 4  # The graded items have no such level.
     assert report.errors == {"judge_off_menu": 4}
 
 
-async def test_an_unreadable_judge_is_right_about_nothing() -> None:
+async def test_a_judge_that_gave_no_verdict_has_no_accuracy_rather_than_none_right() -> None:
     report = await examine_judge(judge_of(Says(lambda r: "met")), spread(10))
-    assert (report.right, report.unreadable, report.accuracy, report.yes_rate) == (0, 10, 0.0, None)
+    assert (report.right, report.judged, report.not_judged) == (0, 0, 10)
+    assert (report.accuracy, report.yes_rate, report.controls.rate) == (None, None, None)
+    assert all(judged == 0 for _, judged in report.by_kind.values())
+
+
+async def test_items_it_did_not_judge_count_neither_for_nor_against_it() -> None:
+    unlucky = items()[0].reply
+
+    def mostly(request: ModelRequest) -> dict[str, object]:
+        if json.dumps(unlucky) in request.messages[-1].text:
+            raise ModelError("no connection", kind="connection")
+        return knows(request)
+
+    report = await examine_judge(judge_of(Says(mostly)), items()[:9])
+    assert (report.items, report.judged, report.right, report.accuracy) == (9, 8, 8, 1.0)
+    assert report.errors == {"connection": 1}
+    assert sum(judged for _, judged in report.by_kind.values()) == 8
