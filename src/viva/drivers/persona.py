@@ -8,6 +8,7 @@ from typing import Any
 
 from viva.core.data import Data
 from viva.core.errors import DriverError, LimitError, ModelError
+from viva.core.text import shorten, visible
 from viva.core.transcript import Turn
 from viva.drivers.decision import SCHEMA, Decision, read_decision
 from viva.judging.fence import fence, fresh_nonce
@@ -21,6 +22,8 @@ GREETINGS = ("Hello", "Hi", "Greetings", "Yo", "Hey")
 NAMES = ("name", "voice", "signoff", "tasks", "facts", "conversation", "reminder")
 EMPTY = "Your last answer had no message in it. Say something to the assistant, or stop."
 UNREADABLE = "Your last answer could not be read. Answer with the JSON object only."
+WANTED = 'wanted is {"message": "…", "task": 1, "stop": false, "because": "…"}, or plain words'
+QUOTED_CHARS = 200
 
 
 class PersonaSettings(Data, frozen=True):
@@ -78,19 +81,24 @@ class Persona:
     async def _decide(self, conversation: Conversation) -> tuple[Decision, ModelReply]:
         """Ask for the next message, and once more with a reminder when there is none to be read."""
         reminder = ""
+        problem: DriverError | None = None
         for _ in range(2):
             reply = await self._ask(conversation, reminder)
             try:
                 decision = read_decision(reply.text)
-            except DriverError:
-                reminder = UNREADABLE
+            except DriverError as error:
+                reminder, problem = UNREADABLE, error
                 continue
             if decision.message or decision.stop:
                 return decision, reply
             reminder = EMPTY
-        if reminder == EMPTY:
+        if reminder == EMPTY or problem is None:
             raise DriverError("the simulated user had nothing to say, twice", kind="driver_error")
-        raise DriverError("the simulated user's reply could not be read, twice", kind="user_unreadable")
+        raise DriverError(
+            f"{self._model.name} could not be read as the user, twice: {problem.message}; {WANTED}. "
+            f"It said: {_quoted(reply.text)}",
+            kind="user_unreadable",
+        ) from problem
 
     async def _ask(self, conversation: Conversation, reminder: str) -> ModelReply:
         nonce = fresh_nonce()
@@ -133,6 +141,11 @@ class Persona:
             "conversation": fence("conversation", [_line(turn) for turn in conversation.turns], nonce),
             "reminder": reminder,
         }
+
+
+def _quoted(text: str) -> str:
+    """The beginning of a reply on one line, with what cannot be seen made visible."""
+    return f"“{shorten(' '.join(visible(text).split()), QUOTED_CHARS)}”"
 
 
 def _line(turn: Turn) -> dict[str, str]:

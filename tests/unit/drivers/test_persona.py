@@ -165,6 +165,19 @@ async def test_nothing_to_say_twice_is_the_drivers_error(small_kit, replies):
         await persona(User(*replies), small_kit).drive(Talk())
 
 
+async def test_what_could_not_be_read_is_quoted_beside_the_form_that_was_wanted(small_kit):
+    said = '{"say":\n "hi\u202e", "long": "' + "x" * 1000
+    with pytest.raises(DriverError) as failed:
+        await persona(User("{broken", said), small_kit).drive(Talk())
+    told = str(failed.value)
+    assert failed.value.kind == "user_unreadable"
+    assert r'“{"say": "hi\u202e", "long": "xxx' in told
+    assert '"message": "…"' in told
+    assert "broken JSON" in told
+    assert len(told) < 600
+    assert "\n" not in told
+
+
 async def test_a_refusal_is_named(small_kit):
     user = User(ModelReply(text="I can't", refused=True))
     with pytest.raises(DriverError) as failed:
