@@ -78,21 +78,21 @@ def read(
         ("suite: x\ndataset: {file: a.csv, mapp: {}}\n", 2, "mapp", "map"),
     ],
 )
-def test_e5_a_misspelt_key_is_an_error_with_line_and_suggestion(text: str, line: int, key: str, meant: str) -> None:
+def test_a_misspelt_key_is_an_error_with_line_and_suggestion(text: str, line: int, key: str, meant: str) -> None:
     with pytest.raises(SuiteError, match=f"unknown key '{key}'") as error:
         load_text(text, "suite.yml")
     assert error.value.where == f"suite.yml:{line}"
     assert f"did you mean '{meant}'?" in error.value.hint
 
 
-def test_e5_a_misspelt_key_beside_a_check_is_an_error() -> None:
+def test_a_misspelt_key_beside_a_check_is_an_error() -> None:
     with pytest.raises(SuiteError, match="unknown key 'wieght'") as error:
         read(case="checks:\n  - claim: a\n    wieght: 3")
     assert error.value.where == "suite.yml:5"
     assert "'weight'" in error.value.hint
 
 
-def test_e5_a_misspelt_setting_or_name_is_an_error() -> None:
+def test_a_misspelt_setting_or_name_is_an_error() -> None:
     with pytest.raises(SuiteError, match="unknown key 'ulr' in agent"):
         read("{agent: {ulr: x}}")
     with pytest.raises(SuiteError, match="no subject called 'agnet'") as error:
@@ -110,7 +110,7 @@ REFERENCES = ["os:system", "subprocess:Popen", "logging:os.system", "logging.os.
 
 @pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.parametrize("allow", [(), ("logging",), ("my.plugins",)])
-def test_e6_a_suite_cannot_import_what_the_user_did_not_allow(name: str, allow: tuple[str, ...]) -> None:
+def test_a_suite_cannot_import_what_the_user_did_not_allow(name: str, allow: tuple[str, ...]) -> None:
     for place in (f'subject: "{name}"', f'driver: {{"{name}": {{}}}}', f'checks: ["{name}"]', f'formula: "{name}"',
                   f'stage: {{setups: ["{name}"]}}', f'judging: "{name}"'):  # fmt: skip
         text = f"suite: x\n{place}\ncriteria: [a]\ncases: [{{input: hi}}]\n"
@@ -120,7 +120,7 @@ def test_e6_a_suite_cannot_import_what_the_user_did_not_allow(name: str, allow: 
         assert error.value.kind in {"not_allowed", "missing_package"} or "called" in error.value.message
 
 
-def test_e6_nothing_is_imported_on_the_way_to_the_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_imported_on_the_way_to_the_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "evil_plugin.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(SuiteError, match="not allowed"):
@@ -128,7 +128,7 @@ def test_e6_nothing_is_imported_on_the_way_to_the_refusal(tmp_path: Path, monkey
     assert "evil_plugin" not in sys.modules
 
 
-def test_e6_a_path_through_an_allowed_module_does_not_lead_elsewhere(
+def test_a_path_through_an_allowed_module_does_not_lead_elsewhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "friendly_plugin.py").write_text(
@@ -175,7 +175,7 @@ def test_e6_a_path_through_an_allowed_module_does_not_lead_elsewhere(
         "os",
     ],
 )
-def test_e6_a_function_subject_cannot_reach_a_module_that_was_not_allowed(
+def test_a_function_subject_cannot_reach_a_module_that_was_not_allowed(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "helpful_plugin.py").write_text(
@@ -188,7 +188,7 @@ def test_e6_a_function_subject_cannot_reach_a_module_that_was_not_allowed(
     assert error.value.kind == "not_allowed"
 
 
-def test_e6_an_import_must_fulfil_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_must_fulfil_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "halfway_plugin.py").write_text(
         "class NoOpen:\n    async def close(self): ...\n"
         "class Sync:\n    def open(self): ...\n    async def close(self): ...\n"
@@ -201,7 +201,7 @@ def test_e6_an_import_must_fulfil_the_contract(tmp_path: Path, monkeypatch: pyte
         registry.find("subjects", "halfway_plugin:Sync")
 
 
-def test_e6_a_suite_has_no_key_that_allows_anything() -> None:
+def test_a_suite_has_no_key_that_allows_anything() -> None:
     for key in ("allow", "allow_env", "imports", "modules", "plugins"):
         with pytest.raises(SuiteError, match="unknown key"):
             load_text(f"suite: x\n{key}: [os]\ncases: [{{}}]\n")
@@ -210,7 +210,7 @@ def test_e6_a_suite_has_no_key_that_allows_anything() -> None:
 # E7
 
 
-def test_e7_strings_with_a_colon_stay_strings() -> None:
+def test_strings_with_a_colon_stay_strings() -> None:
     suite = read(
         '{agent: {url: "http://x:80", headers: {x-note: "os:system"}, body: {a: "os:system", b: "subprocess:Popen"}}}',
         case='{input: "os:system", expected: "logging:os.system", checks: [{claim: {arguments: {a: "os:system"}}}]}',
@@ -224,7 +224,7 @@ def test_e7_strings_with_a_colon_stay_strings() -> None:
 # E8
 
 
-def test_e8_modules_beside_a_suite_are_not_imported(tmp_path: Path) -> None:
+def test_modules_beside_a_suite_are_not_imported(tmp_path: Path) -> None:
     for name in ("yaml", "msgspec", "evil", "viva", "tomllib"):
         (tmp_path / f"{name}.py").write_text("import pathlib; pathlib.Path('imported').touch()\n")
     (tmp_path / "suite.yml").write_text("suite: x\nsubject: evil:X\ncases: [{input: hi}]\n")
@@ -247,7 +247,7 @@ def test_e8_modules_beside_a_suite_are_not_imported(tmp_path: Path) -> None:
 # E19
 
 
-def test_e19_files_lie_below_the_suite_s_folder(tmp_path: Path) -> None:
+def test_files_lie_below_the_suite_s_folder(tmp_path: Path) -> None:
     home = tmp_path / "suite"
     (home / "data").mkdir(parents=True)
     (home / "data" / "a.jsonl").write_text('{"input": "hi"}\n')
@@ -269,7 +269,7 @@ def test_e19_files_lie_below_the_suite_s_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_e19_devices_and_pipes_are_refused(tmp_path: Path) -> None:
+def test_devices_and_pipes_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     with pytest.raises(SuiteError, match="no ordinary file"):
         resolve(tmp_path, "pipe.jsonl")
@@ -280,7 +280,7 @@ def test_e19_devices_and_pipes_are_refused(tmp_path: Path) -> None:
         resolve(Path("/dev"), "zero")
 
 
-def test_e19_a_file_of_ten_gigabytes_is_refused_by_its_size(tmp_path: Path) -> None:
+def test_a_file_of_ten_gigabytes_is_refused_by_its_size(tmp_path: Path) -> None:
     with (tmp_path / "huge.jsonl").open("wb") as file:
         file.truncate(10_000_000_000)  # Sparse: takes no room.
     (tmp_path / "suite.yml").write_text("suite: x\ndataset: {file: huge.jsonl}\n")
@@ -289,7 +289,7 @@ def test_e19_a_file_of_ten_gigabytes_is_refused_by_its_size(tmp_path: Path) -> N
     assert error.value.where.endswith("suite.yml:2")
 
 
-def test_e19_a_suite_cannot_draw_cases_from_outside(tmp_path: Path) -> None:
+def test_a_suite_cannot_draw_cases_from_outside(tmp_path: Path) -> None:
     (tmp_path / "secret.jsonl").write_text('{"input": "secret"}\n')
     (tmp_path / "s").mkdir()
     for name in ("../secret.jsonl", str(tmp_path / "secret.jsonl")):
@@ -298,7 +298,7 @@ def test_e19_a_suite_cannot_draw_cases_from_outside(tmp_path: Path) -> None:
             load_suite(tmp_path / "s" / "suite.yml")
 
 
-def test_e19_a_suite_without_a_folder_cannot_name_files() -> None:
+def test_a_suite_without_a_folder_cannot_name_files() -> None:
     with pytest.raises(SuiteError, match="without a folder"):
         load_text("suite: x\ndataset: {file: a.jsonl}\n")
 
@@ -324,7 +324,7 @@ def test_e19_a_suite_without_a_folder_cannot_name_files() -> None:
         "{argv: [run, AKIAABCDEFGHIJKLMNOP]}",
     ],
 )
-def test_e20_a_literal_secret_is_refused_with_its_line_and_the_way_out(settings: str) -> None:
+def test_a_literal_secret_is_refused_with_its_line_and_the_way_out(settings: str) -> None:
     with pytest.raises(SuiteError, match="secret") as error:
         read(f"{{agent: {settings}}}", allow_env=("X",))
     assert error.value.where == "suite.yml:2"
@@ -342,7 +342,7 @@ def test_e20_a_literal_secret_is_refused_with_its_line_and_the_way_out(settings:
         "{environment: [AGENT_KEY, PATH]}",
     ],
 )
-def test_e20_allowed_variables_and_placeholders_are_fine(settings: str) -> None:
+def test_allowed_variables_and_placeholders_are_fine(settings: str) -> None:
     assert read(f"{{agent: {settings}}}", allow_env=("AGENT_KEY",)).subject is not None
 
 
@@ -360,19 +360,19 @@ def test_e20_allowed_variables_and_placeholders_are_fine(settings: str) -> None:
         "{api_key: 'env:AGENT*'}",
     ],
 )
-def test_e20_a_variable_nobody_allowed_is_refused(settings: str) -> None:
+def test_a_variable_nobody_allowed_is_refused(settings: str) -> None:
     with pytest.raises(SuiteError) as error:
         read(f"{{agent: {settings}}}", allow_env=("AGENT_KEY", "AGENT2_*"))
     assert error.value.kind in {"not_allowed", "literal_secret"}
     assert error.value.where == "suite.yml:2"
 
 
-def test_e20_a_variable_inside_a_longer_text_is_refused_and_not_sent_as_it_stands() -> None:
+def test_a_variable_inside_a_longer_text_is_refused_and_not_sent_as_it_stands() -> None:
     with pytest.raises(SuiteError, match="must stand alone"):
         read("{agent: {headers: {x-auth: Bearer env:AGENT_KEY}}}", allow_env=("AGENT_KEY",))
 
 
-def test_e20_expected_data_of_a_check_is_no_secret_of_ours() -> None:
+def test_expected_data_of_a_check_is_no_secret_of_ours() -> None:
     read(case="checks: [{claim: {arguments: {password: hunter2, note: sk-abcdefghijklmnop}}}]")
     read(case="input: my key is sk-abcdefghijklmnop")
     for settings in ("{headers: {Authorization: Bearer abcdef123}}", "{token: abcdef}"):
@@ -380,14 +380,14 @@ def test_e20_expected_data_of_a_check_is_no_secret_of_ours() -> None:
             read(case=f"checks: [{{claim: {settings}}}]")
 
 
-def test_e20_a_variant_cannot_smuggle_a_secret_in() -> None:
+def test_a_variant_cannot_smuggle_a_secret_in() -> None:
     with pytest.raises(SuiteError, match="secret"):
         read("{agent: {url: x}}\nvariants: [{name: a, settings: {api_key: abc}}]")
     with pytest.raises(SuiteError, match="not allowed"):
         read("{agent: {url: x}}\nvariants: [{name: a, settings: {api_key: env:OPENAI_API_KEY}}]")
 
 
-def test_e20_the_environment_gives_a_suite_only_what_was_allowed() -> None:
+def test_the_environment_gives_a_suite_only_what_was_allowed() -> None:
     variables = {"AGENT_KEY": "correct-horse-battery", "OPENAI_API_KEY": "do-not-give-away", "EMPTY": ""}
     environment = Environment(["AGENT_KEY", "EMPTY"], variables=variables)
     secret = environment.secret("env:AGENT_KEY")
@@ -402,7 +402,7 @@ def test_e20_the_environment_gives_a_suite_only_what_was_allowed() -> None:
         environment.secret("env:EMPTY")
 
 
-def test_e20_viva_s_own_keys_are_for_models_and_not_every_variable_is_viva_s_own() -> None:
+def test_viva_s_own_keys_are_for_models_and_not_every_variable_is_viva_s_own() -> None:
     environment = Environment(variables={"OPENAI_API_KEY": "own-key-value", "AWS_SECRET_ACCESS_KEY": "x"})
     own = environment.own_secret("OPENAI_API_KEY")
     assert own is not None

@@ -188,7 +188,7 @@ def test_a_bad_record_is_named_by_its_line(draw: Any, name: str, content: bytes,
     assert error.value.where == f"{name}:{line}"
 
 
-def test_a7_a_jsonl_cut_at_any_byte_gives_all_whole_records_and_names_the_torn_line(tmp_path: Path) -> None:
+def test_a_jsonl_cut_at_any_byte_gives_all_whole_records_and_names_the_torn_line(tmp_path: Path) -> None:
     lines = [json.dumps({"input": text}, ensure_ascii=False).encode() for text in ("a", "zwei 😀", "x\\y", "d")]
     whole = b"\n".join(lines) + b"\n"
     path = tmp_path / "cut.jsonl"
@@ -204,7 +204,7 @@ def test_a7_a_jsonl_cut_at_any_byte_gives_all_whole_records_and_names_the_torn_l
         assert bad == ([complete + 1] if rest and not is_whole_without_its_newline else [])
 
 
-def test_a7_whole_records_around_garbage_are_accepted_when_asked(draw: Any) -> None:
+def test_whole_records_around_garbage_are_accepted_when_asked(draw: Any) -> None:
     said: list[str] = []
     garbage = b'{"input": 1}\n\0\0\0\n{"input": 2}\n\xff\xfe\n{"inp\n[]\n{"input": 3}\n{"inpu'
     suite = draw("a.jsonl", garbage, "  skip_bad: true\n", warn=said.append)
@@ -215,7 +215,7 @@ def test_a7_whole_records_around_garbage_are_accepted_when_asked(draw: Any) -> N
     assert inputs(draw("a.csv", rows, "  skip_bad: true\n", warn=said.append)) == ["1", "2", "3"]
 
 
-def test_a7_a_line_of_100_megabytes_is_read_past_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_of_100_megabytes_is_read_past_and_not_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "MOST_LINE_BYTES", 1_000_000)
     path = tmp_path / "long.jsonl"
     with path.open("wb") as file:
@@ -282,7 +282,7 @@ def test_ids_are_unique_across_files(draw: Any) -> None:
     content=st.one_of(st.binary(max_size=200), st.text(alphabet='{}[]",:\n\r;|a\0é\\', max_size=100).map(str.encode))
 )
 @pytest.mark.parametrize("format", ["jsonl", "csv", "yaml"])
-def test_a7_no_file_raises_anything_but_a_suite_error(tmp_path: Path, format: str, content: bytes) -> None:
+def test_no_file_raises_anything_but_a_suite_error(tmp_path: Path, format: str, content: bytes) -> None:
     path = tmp_path / "any"
     path.write_bytes(content)
     try:

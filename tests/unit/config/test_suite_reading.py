@@ -211,8 +211,8 @@ GOLDEN = [
      " (did you mean 'url'? known: url, headers, api_key, session, environment, body)"),
     ("suite: x\nthresholds:\n- score => 1\ncases: [{}]\n",
      "suite.yml:3: 'score => 1' is no threshold (write it like \"score >= 0.8\"; comparators: >= > <= < == !=)"),
-    ("suite: x\ncases:\n- thresholds:\n  - pass_rate > 1\n",
-     "suite.yml:4: pass_rate > 1 is about the whole run, not about one case (put it under the suite's `thresholds:`)"),
+    ("suite: x\ncases:\n- thresholds:\n  - pass_rate > 0\n",
+     "suite.yml:4: pass_rate > 0 is about the whole run, not about one case (put it under the suite's `thresholds:`)"),
     ("suite: x\ncases:\n- driver: once\n  turns: [a]\n",
      "suite.yml:4: turns are for the script driver, not for 'once'"),
     ("suite: x\nstage: {database: postgres}\ncases: [{}]\n",
@@ -255,15 +255,13 @@ def test_a_mistake_is_told_with_file_line_and_what_to_do(load: Any, text: str, s
          4, "same name"),
     ],
 )  # fmt: skip
-def test_c8_criteria_that_make_no_sense_are_refused_with_their_line(
-    load: Any, text: str, line: int, words: str
-) -> None:
+def test_criteria_that_make_no_sense_are_refused_with_their_line(load: Any, text: str, line: int, words: str) -> None:
     with pytest.raises(SuiteError, match=words) as error:
         load(text)
     assert error.value.where == f"suite.yml:{line}"
 
 
-def test_c8_a_rubric_of_pitfalls_alone_is_allowed(load: Any) -> None:
+def test_a_rubric_of_pitfalls_alone_is_allowed(load: Any) -> None:
     suite = load("suite: x\njudging: each\ncases:\n- criteria: [{text: lies, pitfall: true}]\n")
     assert suite.cases[0].criteria[0].signed_weight == -1
 
@@ -405,6 +403,24 @@ def test_a_mapping_that_is_neither_a_schema_nor_settings_is_refused() -> None:
     for written, key in (("{schmea: {type: object}}", "schmea"), ("{type: object, path: a}", "type")):
         with pytest.raises(SuiteError, match=f"unknown key '{key}' in json_schema"):
             load_text(f"suite: x\nchecks:\n- json_schema: {written}\ncases: [{{}}]\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["1 + 1", "'yes'", "size(text)", "[true]", "-1", "text.trim()", "true ? 1 : 2", "transcript.map(t, t.text)"],
+)
+def test_an_expression_that_is_never_true_or_false_is_refused(source: str) -> None:
+    for check in (f'expression: "{source}"', f'probe: {{url: "http://x", expression: "{source}"}}'):
+        if check.startswith("probe") and "text" in source:
+            continue
+        with pytest.raises(SuiteError, match="neither true nor false") as error:
+            load_text(f"suite: x\nchecks:\n- {check}\ncases: [{{}}]\n", "s.yml")
+        assert (error.value.kind, error.value.where) == ("not_boolean", "s.yml:3")
+
+
+@pytest.mark.parametrize("source", ["true", "output", "size(text) > 1", "state.done", "bool(output)", "!(1 > 2)"])
+def test_an_expression_that_may_be_a_claim_is_taken(source: str) -> None:
+    assert load_text(f'suite: x\nchecks:\n- expression: "{source}"\ncases: [{{}}]\n').cases
 
 
 def test_a_setting_refused_by_its_own_type_gets_its_place(registry: Registry) -> None:
