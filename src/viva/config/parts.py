@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from viva.config.bounds import check_share
 from viva.config.criteria import read_criterion, read_weight
 from viva.config.keys import (
     LimitKeys,
@@ -17,6 +18,7 @@ from viva.config.keys import (
     ThresholdKeys,
     VariantKeys,
 )
+from viva.config.metrics import Places
 from viva.config.plugs import Plugs
 from viva.config.reader import Reader, misfit
 from viva.config.tree import Node
@@ -48,6 +50,7 @@ class Parts:
     def __init__(self, reader: Reader, plugs: Plugs) -> None:
         self.reader = reader
         self.plugs = plugs
+        self.places = Places()
         for kind in ("subjects", "drivers", "formulas", "setups", "seeds", "graphs", "databases", "probes"):
             reader.special[kind] = plugs.ref(kind)
         reader.special |= {
@@ -112,6 +115,11 @@ class Parts:
 
     def threshold(self, node: Node) -> Threshold:
         """Read `metric >= number`, or the same as a mapping."""
+        threshold = self._threshold(node)
+        check_share(threshold, node.where)
+        return self.places.note(threshold, node.where)
+
+    def _threshold(self, node: Node) -> Threshold:
         if isinstance(node.value, Threshold):
             return node.value
         if isinstance(node.value, str):

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from viva.config.claims import check_claim
 from viva.config.reader import Reader, misfit
 from viva.config.secrets import check_secrets
 from viva.config.tree import Node, plain
@@ -74,7 +75,10 @@ class Plugs:
         if plug.settings is not None:
             shape = self.reader.struct(plug.settings, plug.name)
             with _named(plug.name):
-                check(plug, shape(content), at.where)
+                typed = shape(content)
+                check(plug, typed, at.where)
+            if kind == "scorers":
+                check_claim(plug.name, typed, at.where)
             if self.reader.lenient:  # What was mentioned and ignored must not reach the implementation.
                 content = Node({key: item for key, item in content.value.items() if key in shape.fields}, content.file)
         return Ref(name=plug.name, settings=plain(content), where=at.where)

@@ -28,6 +28,7 @@ from viva.config.formats.embabel_keys import (
     TaskKeys,
     TextSeedKeys,
 )
+from viva.config.metrics import check_thresholds
 from viva.config.parts import Listed, Parts
 from viva.config.plugs import Plugs
 from viva.config.reader import Reader, misfit
@@ -72,6 +73,7 @@ def read(document: Document, context: Context) -> Suite:
     reader.special["node"] = lambda node: node
     job = _Job(document, context, reader)
     case, subject = job.read()
+    check_thresholds((case,), job.of_the_run, job.parts.places, context.registry)
     return Suite(
         name=job.name,
         cases=(case,),

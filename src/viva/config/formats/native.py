@@ -10,6 +10,7 @@ from viva.config.cases import CaseMaker, as_tags, check_judging
 from viva.config.context import Context, Document
 from viva.config.datasets import read_dataset
 from viva.config.keys import DatasetKeys, SuiteKeys
+from viva.config.metrics import check_thresholds
 from viva.config.parts import Parts
 from viva.config.plugs import Plugs
 from viva.config.prompts import read_templates
@@ -33,7 +34,7 @@ def read(document: Document, context: Context) -> Suite:
     """Read a suite. Raises SuiteError with the line."""
     reader = Reader(lenient=context.lenient, warn=context.warn)
     plugs = Plugs(context.registry, reader, context.allow_env)
-    Parts(reader, plugs)
+    parts = Parts(reader, plugs)
     root = document.root
     _refuse_nameless(root, reader)
     keys: SuiteKeys = reader.struct(SuiteKeys, "a suite")(root)
@@ -41,6 +42,8 @@ def read(document: Document, context: Context) -> Suite:
     if not cases:
         raise SuiteError("a suite needs cases", hint="add `cases:` or `dataset:`", where=root.where)
     check_judging(cases, root)
+    of_the_run = tuple(t for t in keys.thresholds or () if t.scope == "run")
+    check_thresholds(cases, of_the_run, parts.places, context.registry)
     templates = read_templates(keys.templates, root.value.get("templates"), context)
     return Suite(
         name=keys.suite,
@@ -50,7 +53,7 @@ def read(document: Document, context: Context) -> Suite:
         roles=keys.roles,
         limits=RunLimits(**msgspec.structs.asdict(keys.run_limits)),
         concurrency=keys.concurrency,
-        thresholds=tuple(t for t in keys.thresholds or () if t.scope == "run"),
+        thresholds=of_the_run,
         seed=keys.seed,
         tags=as_tags(keys.tags),
         metadata=keys.metadata,
