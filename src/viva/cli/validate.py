@@ -1,8 +1,9 @@
-"""`viva validate FILE…`: read suites as a run would, and run nothing."""
+"""`viva validate FILE…`: read suites and build their parts as a run would, and run nothing."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from viva.cli.exit_codes import ExitCode
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(file: str, project: Project, lenient: bool) -> dict[str, Any]:
+    from viva.cli.rehearsal import rehearse
     from viva.config.load import load_suite
     from viva.core.errors import VivaError
     from viva.engine.plan import count_trials
@@ -49,6 +51,7 @@ def _check(file: str, project: Project, lenient: bool) -> dict[str, Any]:
             allow_env=project.environment.allow,
             warn=warnings.append,
         )
+        asyncio.run(rehearse(suite, project, warnings.append))
     except VivaError as error:
         said = {"message": error.message, "where": error.where, "hint": error.hint, "kind": error.kind}
         return {"file": file, "ok": False, "error": said, "text": str(error), "warnings": warnings}
