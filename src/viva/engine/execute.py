@@ -110,6 +110,7 @@ class Scene:
             if self._timer is not None:
                 self._timer.cancel()
         await self._tidy_up()
+        self._leash.let_go()
 
     def _start_clock(self) -> None:
         """Let the trial's seconds run; those spent waiting for other trials to leave a shared stage are not its own."""

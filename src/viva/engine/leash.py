@@ -51,6 +51,11 @@ class Leash:
         self._forget_giving_up()
         return why
 
+    def let_go(self) -> None:
+        """Say, from within the work, that it is done: whoever waits need not wait for the end of its task as well."""
+        if not self._ended.done():
+            self._ended.set_result(True)
+
     def is_torn_down(self) -> bool:
         """Whether the task is being ended by someone else: the event loop is closing, or closed."""
         return self._loop.is_closed() or self._is_cancelled_by_others()
@@ -65,8 +70,7 @@ class Leash:
     def _on_done(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
             task.exception()  # Seen: whoever runs the work has recorded what went wrong.
-        if not self._ended.done():
-            self._ended.set_result(True)
+        self.let_go()
 
     def _forget_giving_up(self) -> None:
         if self._giving_up is not None:
