@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from viva.cli.exit_codes import ExitCode
-from viva.cli.tables import MOST_ROWS, count, number, show_run, show_trials
+from viva.cli.tables import MOST_ROWS, TrialRow, count, number, show_run, show_trials
 from viva.cli.terminal import terminal
 from viva.core.data import Data, to_plain
 from viva.core.errors import SetupError
 from viva.core.run import Run, RunStatus
-from viva.core.score import TrialResult
 from viva.core.secret import redactor
 from viva.core.threshold import Threshold
 from viva.ports.store import Store
 from viva.report.summary import Outcomes, Summariser, Summary
 from viva.report.text import text_report
 from viva.report.thresholds import ThresholdResult, check_thresholds
+from viva.report.why import why
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class RunOutcome:
     run: Run
     summary: Summary
     thresholds: tuple[ThresholdResult, ...]
-    shown: tuple[TrialResult, ...]
+    shown: tuple[TrialRow, ...]
 
     def code_after(self, status: RunStatus) -> ExitCode:
         """The exit code the stored results deserve after an execution that ended so."""
@@ -44,14 +44,14 @@ async def read_outcome(
 ) -> RunOutcome:
     """Read a run's results once, keeping sums and a few rows."""
     summariser = Summariser()
-    first: list[TrialResult] = []
-    unlucky: list[TrialResult] = []
+    first: list[TrialRow] = []
+    unlucky: list[TrialRow] = []
     async for result, scores in store.all_results(run.id, scoring):
         summariser.add(result, scores)
         if every_trial or len(first) < MOST_ROWS:
-            first.append(result)
+            first.append(TrialRow(result, why(result, scores)))
         if result.outcome != "pass" and len(unlucky) < MOST_ROWS:
-            unlucky.append(result)
+            unlucky.append(TrialRow(result, why(result, scores)))
     summary = summariser.summary()
     fits = every_trial or summary.outcomes.n <= MOST_ROWS
     return RunOutcome(

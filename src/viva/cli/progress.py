@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from viva.cli.terminal import Styled, Terminal, terminal
 from viva.cli.transcript import show_turn
 from viva.core.score import TrialResult
+from viva.core.text import one_line
 from viva.engine.events import Notice, RunStarted, TrialFinished, TurnTaken, Warned
 
 EVERY_S = 10.0
@@ -58,7 +59,7 @@ class Progress:
             case RunStarted():
                 self._started(notice)
             case Warned(text=text):
-                self._terminal.err(Styled("warning: ", "yellow"), " ".join(text.split("\n")))
+                self._terminal.err(Styled("warning: ", "yellow"), one_line(text))
             case _:
                 return
 
@@ -93,9 +94,10 @@ class Progress:
 
     def _say_result(self, result: TrialResult) -> None:
         score = "" if result.score is None else f" {result.score:.2f}"
-        why = result.reason or result.error
-        style = OUTCOME_STYLES[result.outcome]
-        self._terminal.err(f"{result.trial}  ", Styled(result.outcome + score, style), f"  {' '.join(why.split())}")
+        why = " ".join(one_line(result.reason or result.error).split())
+        self._terminal.err(
+            f"{result.trial}  ", Styled(result.outcome + score, OUTCOME_STYLES[result.outcome]), f"  {why}"
+        )
 
     def _tick(self) -> None:
         now = self._monotonic()

@@ -40,6 +40,7 @@ async def _show(args: argparse.Namespace) -> int:
     store = await SqliteStore.open(open_project((), (), args.store).store, read_only=True)
     try:
         found = await store.run(args.id)
+        await _check_scoring(store, found, args.scoring)
         if args.trial is not None:
             await _show_trial(store, found, args)
         elif args.trials and args.json:
@@ -49,6 +50,19 @@ async def _show(args: argparse.Namespace) -> int:
     finally:
         await store.close()
     return ExitCode.FINE
+
+
+async def _check_scoring(store: Store, run: Run, scoring: str) -> None:
+    from viva.core.errors import SuiteError
+    from viva.registry import suggest
+
+    if not scoring:
+        return
+    names = await store.scorings(run.id)
+    if scoring in names:
+        return
+    hint = suggest(scoring, names) if names else f"there is none yet: viva score {run.id} --name {scoring} makes one"
+    raise SuiteError(f"run {run.id} has no scoring called {scoring!r}", kind="not_found", hint=hint)
 
 
 async def _show_run(store: Store, run: Run, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from viva.cli.progress import OUTCOME_STYLES
 from viva.cli.terminal import Column, Part, Styled, terminal
@@ -11,15 +12,24 @@ from viva.core.score import TrialResult
 from viva.core.text import shorten
 from viva.core.usage import Usage
 from viva.report.intervals import Interval
+from viva.report.quantity import NONE, milliseconds, quantity
 from viva.report.running import Quantiles
 from viva.report.summary import Outcomes, ScoreSummary, Summary, VariantSummary
 from viva.report.text import lift_line
 from viva.report.thresholds import ThresholdResult
+from viva.scoring.scorer import UNSCALED
 
 MOST_ROWS = 30
 """Of trials or scores in one table; a line says how many are not shown."""
 
 STATUS_STYLES = {"finished": "green", "running": "cyan", "interrupted": "yellow", "aborted": "red"}
+
+
+class TrialRow(NamedTuple):
+    """A trial worth a row, and why it ended as it did."""
+
+    result: TrialResult
+    why: str
 
 
 def show_run(run: Run, summary: Summary, thresholds: Sequence[ThresholdResult] = ()) -> None:
@@ -34,7 +44,7 @@ def show_run(run: Run, summary: Summary, thresholds: Sequence[ThresholdResult] =
     _show_lines(summary, thresholds)
 
 
-def show_trials(results: Sequence[TrialResult], of: int) -> None:
+def show_trials(rows: Sequence[TrialRow], of: int) -> None:
     """Write a table of trials, worst news first in colour."""
     columns = [
         Column("trial"),
@@ -44,25 +54,28 @@ def show_trials(results: Sequence[TrialResult], of: int) -> None:
         Column("mean", right=True),
         Column("why"),
     ]
-    terminal.table(columns, [_trial_row(result) for result in results])
-    if of > len(results):
-        more = count(of - len(results), "more trial")
+    terminal.table(columns, [_trial_row(row) for row in rows])
+    if of > len(rows):
+        more = count(of - len(rows), "more trial")
         terminal.out(f"{more} not shown (viva show RUN --trials lists all)")
     terminal.out()
 
 
 def show_scores(summary: Summary) -> None:
-    """Write a table of score means."""
+    """Write a table of score means; quantities that are no part of any mean bring a column for themselves."""
+    shown = summary.scores[:MOST_ROWS]
+    with_raw = any(score.unscaled for score in shown)
     columns = [
         Column("score"),
+        *([Column("raw", right=True)] if with_raw else []),
         Column("mean", right=True),
         Column("95 % interval", right=True),
         Column("n", right=True),
         Column("failed", right=True),
         Column("errors", right=True),
     ]
-    rows = [_score_row(score) for score in summary.scores[:MOST_ROWS]]
-    rows.append(_total_row(summary))
+    rows = [_score_row(score, with_raw) for score in shown]
+    rows.append(_total_row(summary, with_raw))
     terminal.table(columns, rows)
     if len(summary.scores) > MOST_ROWS:
         terminal.out(f"{count(len(summary.scores) - MOST_ROWS, 'more score')} not shown (--json has all)")
@@ -86,14 +99,7 @@ def show_variants(variants: Sequence[VariantSummary]) -> None:
 
 def number(value: float | None) -> str:
     """A score as text; a missing one is a dash, never 0."""
-    return "–" if value is None else f"{value:.3f}"
-
-
-def milliseconds(value: float | None) -> str:
-    """A duration as text."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f} ms" if value < 10_000 else f"{value / 1000:,.1f} s"
+    return NONE if value is None else f"{value:.3f}"
 
 
 def usage_line(role: str, usage: Usage) -> str:
@@ -106,37 +112,49 @@ def money(usage: Usage) -> str:
     return "cost unknown" if usage.cost_usd is None else f"${usage.cost_usd:.4f}"
 
 
+def attempts_line(failures: int, retries: int) -> str:
+    """How many attempts failed, and how many of those were tried again."""
+    failed = count(failures, "failed attempt")
+    if not failures:
+        return failed
+    if retries == failures:
+        return f"{failed}, tried again"
+    return f"{failed}, {retries:,} of them tried again" if retries else f"{failed}, not tried again"
+
+
 def count(number: int, noun: str) -> str:
     """A number with its noun: `1 trial`, `2,000 trials`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _trial_row(result: TrialResult) -> list[Part]:
-    why = f"{result.error}: {result.reason}" if result.error and result.reason else result.error or result.reason
+def _trial_row(row: TrialRow) -> list[Part]:
+    result = row.result
     return [
         result.trial,
         Styled(result.outcome, OUTCOME_STYLES[result.outcome]),
         number(result.score),
         str(result.turns),
         milliseconds(result.mean_ms),
-        shorten(" ".join(why.split()), 160),
+        shorten(row.why, 160),
     ]
 
 
-def _score_row(score: ScoreSummary) -> list[Part]:
+def _score_row(score: ScoreSummary, with_raw: bool) -> list[Part]:
     return [
-        score.name,
+        f"{score.name} (pitfall)" if score.pitfall else score.name,
+        *([quantity(score.raw.mean, score.unit)] if with_raw else []),
         number(score.value.mean),
         _interval(score.value.interval),
-        str(score.value.n),
+        str(score.value.n + score.unscaled),
         _count(score.outcomes.get("fail", 0), "yellow"),
         _count(score.errors, "red"),
     ]
 
 
-def _total_row(summary: Summary) -> list[Part]:
+def _total_row(summary: Summary, with_raw: bool) -> list[Part]:
     return [
         Styled("trial score", "bold"),
+        *([NONE] if with_raw else []),
         Styled(number(summary.score.mean), "bold"),
         _interval(summary.score.interval),
         str(summary.score.n),
@@ -165,7 +183,7 @@ def _count(number: int, style: str) -> Part:
 
 def _interval(interval: Interval | None) -> str:
     if interval is None:
-        return "–"
+        return NONE
     return f"{max(0.0, interval.low):.3f} – {min(1.0, interval.high):.3f}"
 
 
@@ -195,9 +213,10 @@ def _show_lines(summary: Summary, thresholds: Sequence[ThresholdResult]) -> None
     for role, usage in summary.usage.items():
         terminal.out(usage_line(role, usage))
     if summary.failures:
-        terminal.out(f"{count(summary.failures, 'failed attempt')}, tried again")
-    if summary.flags:
-        terminal.out("flags: " + ", ".join(f"{n} × {flag}" for flag, n in summary.flags.items()))
+        terminal.out(attempts_line(summary.failures, summary.retries))
+    # That a quantity is unscaled is to be seen in its row.
+    if flags := {flag: n for flag, n in summary.flags.items() if flag != UNSCALED}:
+        terminal.out("flags: " + ", ".join(f"{n} × {flag}" for flag, n in flags.items()))
     for result in thresholds:
         terminal.out(Styled(str(result), "green" if result.holds else "red"))
 

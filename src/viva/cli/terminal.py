@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from viva.core.text import visible
+from viva.core.text import one_line, visible
 
 Stream = Literal["stdout", "stderr"]
 
@@ -239,11 +239,6 @@ def mask(text: str) -> str:
     # Looked up, not imported: a process that never loaded secrets has none to mask, and `--help` stays quick.
     module = sys.modules.get("viva.core.secret")
     return text if module is None else str(module.redactor.text(text))
-
-
-def one_line(text: str) -> str:
-    """Put a text on one line, so that it cannot pass for several messages."""
-    return " ".join(text.split("\n")) if "\n" in text else text
 
 
 def _paint(part: Part, colours: bool) -> str:

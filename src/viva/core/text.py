@@ -9,6 +9,7 @@ _UNSHOWABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\uffff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
+_CARET = re.compile(r"[ \t]*\^+[ \t]*\Z")
 
 
 def storable(text: str) -> str:
@@ -32,6 +33,20 @@ def storable_data(value: object) -> object:
 def visible(text: str) -> str:
     r"""Show control, zero-width and direction-changing characters as escapes; keep tabs and line ends."""
     return _UNSHOWABLE.sub(lambda m: _escape(m.group()), text)
+
+
+def one_line(text: str) -> str:
+    """Put a text on one line. A caret under a line points nowhere there: its line is quoted without it."""
+    if "\n" not in text:
+        return text
+    lines = text.split("\n")
+    carets = {number for number, line in enumerate(lines) if _CARET.match(line)}
+    kept = (
+        f"in: {line.strip()}" if number + 1 in carets else line
+        for number, line in enumerate(lines)
+        if number not in carets
+    )
+    return " ".join(kept)
 
 
 def shorten(text: str, limit: int) -> str:

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterable, Iterable, Sequence
 from viva.core.data import Data
 from viva.core.score import AnyScore, Outcome, Score, ScoreError, TrialResult
 from viva.core.usage import NO_USAGE, Usage
-from viva.report.blame import is_spoilt, whose_fault
+from viva.report.blame import is_spoilt, whose_error, whose_fault
 from viva.report.intervals import Interval
 from viva.report.paired import Lift, Pairs
 from viva.report.running import Estimate, Quantiles, RunningMean, RunningQuantiles
+from viva.scoring.scorer import UNSCALED
 
 MOST_NAMES = 1000
 """So many different names of scores (flags, kinds of errors) are told apart; the rest are counted together."""
@@ -28,6 +29,10 @@ class ScoreSummary(Data, frozen=True):
     raw: Estimate = Estimate()
     """On the score's own scale, where it has one."""
     unit: str = ""
+    unscaled: int = 0
+    """Quantities asked for without a target: they have a raw value, and no place between 0 and 1."""
+    pitfall: bool = False
+    """Met counts against: 0 is good."""
     outcomes: dict[str, int] = {}
     error_kinds: dict[str, int] = {}
 
@@ -86,7 +91,7 @@ class Summary(Data, frozen=True):
     flags: dict[str, int] = {}
     """How many trials (or scores) carry each."""
     blame: dict[str, int] = {}
-    """Trials that did not pass, by who is to be looked into first: agent, user, judge, harness."""
+    """Trials that did not pass, by who is to be looked into first: agent, user, judge, suite, harness."""
     spoilt: int = 0
     """Scored trials in which the simulated user misbehaved."""
     unspoilt: Estimate = Estimate()
@@ -94,6 +99,8 @@ class Summary(Data, frozen=True):
     lift: Lift | None = None
     """What the second of two variants added, case by case."""
     failures: int = 0
+    """Failed attempts, those that were tried again included."""
+    retries: int = 0
     """Failed attempts that were tried again."""
     turns: int = 0
 
@@ -117,13 +124,15 @@ class Summariser:
         self._blame: Counter[str] = Counter()
         self._unspoilt = RunningMean()
         self._pairs = Pairs()
-        self._failures = self._turns = self._spoilt = 0
+        self._failures = self._retries = self._turns = self._spoilt = 0
 
     def add(self, result: TrialResult, scores: Iterable[AnyScore] = ()) -> None:
         """Count one trial."""
+        scores = tuple(scores)
         self._all.add(result)
         self._variants.setdefault(result.variant, _Group()).add(result)
         self._failures += result.failures
+        self._retries += result.failures - (gave_up(result, scores) if result.failures else 0)
         self._turns += result.turns
         for role, used in result.usage.items():
             self._usage[role] = self._usage.get(role, NO_USAGE) + used
@@ -160,6 +169,7 @@ class Summariser:
             unspoilt=self._unspoilt.estimate(),
             lift=self._pairs.lift(),
             failures=self._failures,
+            retries=self._retries,
             turns=self._turns,
         )
 
@@ -237,13 +247,19 @@ class _ScoreGroup:
         self.value = RunningMean()
         self.raw = RunningMean()
         self.unit = ""
+        self.unscaled = 0
+        self.pitfall = True
         self.outcomes: Counter[str] = Counter()
         self.kinds: Counter[str] = Counter()
 
     def add(self, score: AnyScore, case: str) -> None:
         self.outcomes[score.outcome] += 1
+        self.pitfall = self.pitfall and score.weight < 0
         if isinstance(score, Score):
-            self.value.add(score.value, case)
+            if UNSCALED in score.flags:
+                self.unscaled += 1
+            else:
+                self.value.add(score.value, case)
             self.unit = score.unit or self.unit
             if score.raw is not None:
                 self.raw.add(score.raw, case)
@@ -257,9 +273,16 @@ class _ScoreGroup:
             value=self.value.estimate(),
             raw=self.raw.estimate(),
             unit=self.unit,
+            unscaled=self.unscaled,
+            pitfall=self.pitfall,
             outcomes=dict(self.outcomes),
             error_kinds=dict(self.kinds),
         )
+
+
+def gave_up(result: TrialResult, scores: Sequence[AnyScore]) -> bool:
+    """Whether a trial's last failed attempt was its end: a conversation with an answer was tried again each time."""
+    return result.outcome == "error" and not scores and whose_error(result.error) == "agent"
 
 
 def _count(counter: Counter[str], name: str) -> None:

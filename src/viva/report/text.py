@@ -10,7 +10,10 @@ from viva.core.score import AnyScore, Score, ScoreError, TrialResult
 from viva.core.text import shorten, visible
 from viva.ports.store import Store
 from viva.report.paired import Lift
+from viva.report.quantity import NONE, quantity
 from viva.report.summary import Summary
+from viva.report.why import flat
+from viva.scoring.scorer import UNSCALED
 
 WIDTH = 78
 NAME_CHARS = 60
@@ -91,11 +94,12 @@ def _scores(result: TrialResult, scores: Sequence[AnyScore]) -> Iterator[str]:
         name = shorten(f"{score.section}: {_title(score)}", NAME_CHARS)
         if isinstance(score, Score):
             mark = {True: "pass", False: "FAIL", None: "    "}[score.passed]
-            yield f"  {score.value:.2f} {mark}  {name}"
-            if score.reason:
-                yield f"             {shorten(' '.join(score.reason.split()), 200)}"
+            is_unscaled = UNSCALED in score.flags
+            yield f"  {f'   {NONE}' if is_unscaled else f'{score.value:.2f}'} {mark}  {name}"
+            if said := score.reason or (quantity(score.raw, score.unit) if is_unscaled else ""):
+                yield f"             {shorten(flat(said), 200)}"
         elif isinstance(score, ScoreError):
-            yield f"  error      {name}: {score.kind}: {shorten(' '.join(score.detail.split()), 200)}"
+            yield f"  error      {name}: {score.kind}: {shorten(flat(score.detail), 200)}"
         else:
             yield f"  skipped    {name}: {score.reason}"
     for name, value in result.parts.items():
@@ -110,7 +114,8 @@ def _scores(result: TrialResult, scores: Sequence[AnyScore]) -> Iterator[str]:
 
 def _title(score: AnyScore) -> str:
     title = score.detail.get("title") if isinstance(score, Score) else None
-    return f"{score.name} {title}" if title else score.name
+    name = f"{score.name} (pitfall)" if score.weight < 0 else score.name
+    return f"{name} {title}" if title else name
 
 
 def _facts(evidence: Evidence) -> Iterator[str]:

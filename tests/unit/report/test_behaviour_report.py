@@ -69,6 +69,14 @@ def test_scores_are_reported_with_and_without_the_trials_the_user_spoilt():
         (trial("a", "v", None, outcome="error", error="graph_unreachable"), "harness"),
         (trial("a", "v", None, outcome="error", error="stage_error"), "harness"),
         (trial("a", "v", None, outcome="skipped", error="budget"), ""),
+        *(
+            (trial("a", "v", None, outcome="error", error=kind), "suite")
+            for kind in ("expression_error", "missing_score", "cypher_syntax", "no_expected", "cost_unknown",
+                         "not_allowed", "bad_pattern", "no_graph", "sql_not_reading", "missing_file")
+        ),
+        (trial("a", "v", None, outcome="error", error="missing_field"), "agent"),
+        (trial("a", "v", None, outcome="error", error="missing_package"), "harness"),
+        (trial("a", "v", None, outcome="error", error="sql_unreachable"), "harness"),
     ],
 )
 def test_it_says_whom_to_look_into_first(result, whose):
@@ -92,6 +100,21 @@ class Kept:
 
     async def evidence(self, run_id, key):
         return self._evidence
+
+
+async def test_the_report_marks_pitfalls_and_gives_unscaled_quantities_no_number():
+    evidence = Evidence(trial="a", case=Case(id="a"), variant=Variant(), ending=Ending())
+    scores = [
+        Score(name="lies", value=0.0, passed=True, weight=-2.0, section="criteria"),
+        Score(name="turns", value=1.0, raw=3.0, unit="turns", flags=("unscaled",), section="measures"),
+    ]
+    result = trial("a", "v", 1.0)
+    run = Run(id="r1", suite="job", suite_hash="x", status="finished")
+    report = text_report(Kept(evidence, result, scores), run, summarise([(result, scores)]))
+    lines = [line async for line in report]
+    assert "  0.00 pass  criteria: lies (pitfall)" in lines
+    at = lines.index("     –       measures: turns")
+    assert lines[at + 1].strip() == "3 turns"
 
 
 async def test_the_report_holds_scores_facts_times_and_the_transcript_and_nothing_that_commands_a_terminal():

@@ -91,6 +91,38 @@ def test_usage_flags_and_failures_add_up() -> None:
     assert (found.failures, found.turns) == (4, 6)
 
 
+def test_a_failed_attempt_that_ended_the_trial_was_not_tried_again() -> None:
+    def failing(outcome: Outcome, failures: int, error: str = "") -> TrialResult:
+        return TrialResult(trial="a", case="a", outcome=outcome, failures=failures, error=error)
+
+    scored = [Score(name="x", value=1.0)]
+    found = summarise([(failing("pass", 2), scored), (failing("error", 3, "timed_out"), [])])
+    assert (found.failures, found.retries) == (5, 4)
+    in_scoring: list[AnyScore] = [ScoreError(name="x", kind="judge_refused")]
+    assert summarise([(failing("error", 2, "judge_refused"), in_scoring)]).retries == 2
+    assert summarise([(failing("error", 2, "user_refused"), [])]).retries == 2
+    assert summarise([(failing("error", 0, "stage_error"), [])]).retries == 0
+
+
+def test_an_unscaled_quantity_is_in_no_mean() -> None:
+    turns = Score(name="turns", value=1.0, raw=3.0, unit="turns", flags=("unscaled",), section="measures")
+    speed = Score(name="timing", value=0.5, raw=100.0, unit="ms", section="measures")
+    found = summarise([(trial("a", "pass", 1.0), [turns, speed])])
+    by_name = {one.name: one for one in found.scores}
+    assert (by_name["turns"].value.mean, by_name["turns"].raw.mean, by_name["turns"].unscaled) == (None, 3.0, 1)
+    (section,) = found.sections
+    assert section.value.mean == 0.5
+    (held,) = check_thresholds([Threshold(metric="turns", value=0.5)], found)
+    assert not held.holds
+
+
+def test_a_pitfall_is_known_as_one() -> None:
+    bad, good = Score(name="lies", value=0.0, weight=-2.0), Score(name="helps", value=1.0)
+    found = summarise([(trial("a", "pass", 1.0), [bad, good])])
+    assert {one.name: one.pitfall for one in found.scores} == {"lies": True, "helps": False}
+    assert [one.pitfall for one in found.sections] == [False]
+
+
 async def test_a_stream_gives_the_same_summary() -> None:
     results: list[tuple[TrialResult, list[AnyScore]]] = [(trial("a", "pass", 1.0), [Score(name="x", value=1.0)])]
 

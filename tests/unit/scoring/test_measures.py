@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viva.core.evidence import Evidence
-from viva.core.score import Score, ScoreError
+from viva.core.score import Score, ScoreError, ScoreSkipped
 from viva.core.timing import Timing
 from viva.core.transcript import Fault, Turn
 from viva.core.usage import Usage
@@ -144,5 +144,16 @@ async def test_an_unknown_cost_is_an_error_and_never_0(build_scorer: Build, answ
     assert (subject.raw, subject.value) == (0.02, 0.5)
     partly = known | {"user": Usage(calls=2, input_tokens=5)}
     for usage in (partly, {}, {"subject": Usage(calls=1)}):
-        unknown = await only(build_scorer("cost"), answered("x", usage=usage))
+        unknown = await only(build_scorer("cost", at_most=1.0), answered("x", usage=usage))
         assert isinstance(unknown, ScoreError) and unknown.kind == "cost_unknown"
+
+
+async def test_an_unknown_cost_nobody_holds_against_a_limit_is_left_out(
+    build_scorer: Build, answered: Answered
+) -> None:
+    for usage in ({}, {"subject": Usage(calls=1)}):
+        (skipped,) = await build_scorer("cost").score(answered("x", usage=usage))
+        assert isinstance(skipped, ScoreSkipped)
+        assert (skipped.reason, skipped.section) == ("the price is not known", "measures")
+    known = await only(build_scorer("cost"), answered("x", usage={"subject": Usage(calls=1, cost_usd=0.02)}))
+    assert (known.raw, known.flags) == (0.02, ("unscaled",))

@@ -6,15 +6,19 @@ leave it out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from viva.core.data import Data
 from viva.core.errors import ScorerError, SuiteError
 from viva.core.evidence import Evidence
-from viva.core.score import Score
+from viva.core.score import AnyScore, Score, ScoreError, ScoreSkipped
 from viva.core.usage import Usage
 from viva.ports.kit import Kit
 from viva.scoring.scorer import UNSCALED, PlainScorer
+
+COST_UNKNOWN = "cost_unknown"
+NO_PRICE = "the price is not known"
 
 
 class CountSettings(Data, frozen=True):
@@ -38,6 +42,7 @@ class Count(PlainScorer):
             if limit is not None and not 0 <= limit < float("inf"):
                 raise SuiteError(f"{self.name}: {name} must not be negative")
         self._limits = settings
+        self.has_limit = settings.target is not None or settings.at_most is not None
 
     def scaled(self, raw: float, unit: str, reason: str) -> Score:
         """A raw number as a score."""
@@ -69,7 +74,7 @@ class CostSettings(CountSettings, frozen=True):
 
 
 class Cost(Count):
-    """What the conversation cost in US dollars; an unknown price is an error, never 0."""
+    """What the conversation cost in US dollars. An unknown price is never 0: held against a limit, it is an error."""
 
     Settings = CostSettings
     name = "cost"
@@ -78,13 +83,23 @@ class Cost(Count):
         super().__init__(settings, kit)
         self._of = settings.of
 
+    async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
+        """The cost, or the error that it is not known; where nothing is asked of it, it is merely left out."""
+        found = await super().score(evidence)
+        return found if self.has_limit else [self._skip(score) for score in found]
+
+    def _skip(self, score: AnyScore) -> AnyScore:
+        if not isinstance(score, ScoreError) or score.kind != COST_UNKNOWN:
+            return score
+        return ScoreSkipped(name=self.label, reason=NO_PRICE, section=self.section, scorer=self.signature)
+
     def look(self, evidence: Evidence) -> Score:
         """Add up what was used."""
         used = [usage for role, usage in evidence.usage.items() if self._of in ("all", role) and _spent(usage)]
         if not used or any(usage.cost_usd is None for usage in used):
             raise ScorerError(
                 "what the conversation cost is not known",
-                kind="cost_unknown",
+                kind=COST_UNKNOWN,
                 hint="the agent reports no usage, or its model has no known price",
             )
         cost = sum(usage.cost_usd or 0.0 for usage in used)
