@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -33,6 +33,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
 class Parser(argparse.ArgumentParser):
     """An argument parser that writes through the one terminal writer and fails with a hint."""
 
+    chosen: Parser | None = None
+    """The parser of the command that was asked for."""
+
     def _print_message(self, message: str, file: Any = None) -> None:
         terminal.out(message.rstrip("\n"))
 
@@ -40,6 +43,12 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong with the command line in one line."""
         terminal.error(f"{message} (see {self.prog} --help)")
         raise SystemExit(ExitCode.CONFIGURATION)
+
+    def refuse(self, word: str) -> NoReturn:
+        """Say that a word is no option, and which one may have been meant."""
+        if not word.startswith("-"):
+            self.error(f"{word!r} is one word too many")
+        self.error(f"no option {word.partition('=')[0]!r}{_guess(word.partition('=')[0], self._option_string_actions)}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,6 +82,7 @@ def build_parser(command: str | None) -> Parser:
     for name, (module, text) in COMMANDS.items():
         sub = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name == command:
+            parser.chosen = sub
             sub.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
             import_module(module).add_arguments(sub)
     return parser
@@ -81,12 +91,23 @@ def build_parser(command: str | None) -> Parser:
 def _dispatch(arguments: list[str]) -> int:
     command = next((word for word in arguments if not word.startswith("-")), None)
     parser = build_parser(command)
-    args = parser.parse_args(arguments)
+    if command is not None and command not in COMMANDS:
+        parser.error(f"no command called {command!r}{_guess(command, COMMANDS)}")
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        (parser.chosen or parser).refuse(unknown[0])
     if args.command is None:
         parser.print_help()
         return ExitCode.CONFIGURATION
     run: Any = import_module(COMMANDS[args.command][0]).run
     return int(run(args))
+
+
+def _guess(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def _explain(error: Exception) -> int:

@@ -90,7 +90,9 @@ def select(
         if (wanted is None or wanted(case.id)) and (not tags or any(tag in case.tags for tag in tags))
     ]
     if cases and not chosen:
-        raise SuiteError("no case is left after the filters", hint=f"match {match!r}, tags {', '.join(tags) or 'any'}")
+        asked = [f"matches {match!r}"] * bool(match) + [f"has the tag {' or '.join(map(repr, tags))}"] * bool(tags)
+        hint = f"there are: {', '.join(case.id for case in cases[:5])}{', …' if len(cases) > 5 else ''}"
+        raise SuiteError(f"no case {' and '.join(asked)}", hint=hint)
     return tuple(chosen if limit is None else chosen[:limit])
 
 

@@ -80,7 +80,33 @@ def test_the_version_is_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_misspelt_command_is_a_configuration_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rnu"]) == ExitCode.CONFIGURATION
-    assert "invalid choice: 'rnu'" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err == "viva: no command called 'rnu'; did you mean 'run'? (see viva --help)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "s.yml", "--fail-undr", "0.5"], "no option '--fail-undr'; did you mean '--fail-under'? (see viva run"),
+        (["run", "s.yml", "--jsno=1"], "no option '--jsno'; did you mean '--json'?"),
+        (["--versoin"], "no option '--versoin'; did you mean '--version'? (see viva --help)"),
+        (["show", "a", "b", "c"], "'c' is one word too many (see viva show --help)"),
+        (["run", "s.yml", "--zzzzzz"], "no option '--zzzzzz' (see viva run --help)"),
+        (["run", "s.yml", "-c", "two"], "'two' is not a whole number of 1 or more"),
+        (["run", "s.yml", "-c", "0"], "'0' is not a whole number of 1 or more"),
+        (["run", "s.yml", "--budget", "much"], "'much' is not a number above 0"),
+        (["run", "s.yml", "--budget", "inf"], "'inf' is not a number above 0"),
+        (["run", "s.yml", "--fail-under", "80%"], "'80%' is not a number from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_meant_is_said_in_words_of_the_person(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.CONFIGURATION
+    err = capsys.readouterr().err
+    assert said in err
+    assert "invalid" not in err
+    assert err.count("\n") == 1
 
 
 def test_no_command_shows_the_help_and_fails(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,11 @@ WRONG = (
     ScoreError(name="expression", kind="expression_error", detail=DISPLAY),
 )
 REFUSED = Ending(
-    kind="subject_error", ok=False, because="the agent answered 422", status=422, body='{"detail":\n "no \x1b[2Jsession"}'
+    kind="subject_error",
+    ok=False,
+    because="the agent answered 422",
+    status=422,
+    body='{"detail":\n "no \x1b[2Jsession"}',
 )
 
 
