@@ -195,7 +195,7 @@ measures: [turns]
 criteria: [{text: The assistant is polite, id: polite}]
 thresholds: ["score >= 0.9", "echoes >= 1"]
 """
-    exam = await examine(tmp_path, ONE + more)
+    exam = await examine(tmp_path, ONE + more, judge=judge_who({"polite": "met", "": "1"}))
     assert exam["supplied"].outcome == "pass"
     names = {score.name for score in exam["supplied"].scores}
     assert {"echoes", "polite", "turns", "task-1", "timing"} <= names
