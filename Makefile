@@ -6,7 +6,7 @@ UV := $(shell command -v uv 2>/dev/null)
 STAMP := $(VENV)/.viva-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench soak clean
+.PHONY: help setup demo test check bench soak readme clean
 
 help: ## Show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -42,6 +42,9 @@ bench: $(STAMP) ## Measure viva against a bare client and against peers
 
 soak: $(STAMP) ## Long loads and kill storms
 	$(BIN)/python -m pytest -m soak
+
+readme: $(STAMP) ## Put what viva prints today into the README
+	$(BIN)/python docs/readme.py
 
 clean: ## Remove the environment and caches
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis .pytest_cache

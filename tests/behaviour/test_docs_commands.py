@@ -126,7 +126,7 @@ def test_the_table_in_the_readme_is_what_the_suite_in_the_readme_prints(tmp_path
     (tmp_path / "capitals.yml").write_text(blocks("yaml")[0], encoding="utf-8")
     ran = viva("viva run capitals.yml", tmp_path)
     assert ran.returncode == ExitCode.FINE, ran.stderr
-    assert words(ran.stdout) == words(blocks("text")[0])
+    assert words(ran.stdout) == words(blocks("text")[0]), "run `make readme`"
 
 
 def test_everything_else_the_readme_shows_is_what_the_demo_and_the_judge_test_print(tmp_path: Path) -> None:
@@ -138,9 +138,11 @@ def test_everything_else_the_readme_shows_is_what_the_demo_and_the_judge_test_pr
     demo = subprocess.run(command, env=plain_environment(), capture_output=True, text=True, timeout=120, check=False)
     assert demo.returncode == ExitCode.FINE, demo.stderr
     _, whole, *excerpts = blocks("text")
-    assert words(demo.stdout) == words(whole)
+    assert words(demo.stdout) == words(whole), "run `make readme`"
     printed = without_times(demo.stdout + report.read_text(encoding="utf-8") + judged.stdout)
-    assert [line for block in excerpts for line in without_times(block) if line not in printed] == []
+    assert [line for block in excerpts for line in without_times(block) if line not in printed] == [], (
+        "run `make readme`"
+    )
 
 
 def plain_environment() -> dict[str, str]:
