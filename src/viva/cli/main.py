@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "score": ("viva.cli.score", "score stored evidence again, without talking to the agent"),
     "show": ("viva.cli.show", "show a run, or one trial with its transcript and scores"),
     "list": ("viva.cli.list", "list the runs in the store"),
+    "compare": ("viva.cli.compare", "hold one run against another, case by case"),
     "export": ("viva.cli.export", "write a run to a file, to keep or to send"),
     "import": ("viva.cli.import_", "read an exported run into the store"),
     "validate": ("viva.cli.validate", "check suites without running anything"),
@@ -119,6 +120,8 @@ def _explain(error: Exception) -> int:
         return ExitCode.INTERRUPTED
     if isinstance(error, VivaError | OSError):
         terminal.error(str(error))
+        for note in getattr(error, "__notes__", ()):
+            terminal.hint(note)
         return ExitCode.CONFIGURATION
     terminal.error(f"internal error: {type(error).__name__}: {error} (run again with --debug for the traceback)")
     return ExitCode.BUG
