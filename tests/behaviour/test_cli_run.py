@@ -204,6 +204,37 @@ def test_several_suites_give_the_gravest_code(project: Path) -> None:
     assert both.stdout.count("\n") == 2
 
 
+def test_several_suites_are_one_json_document(project: Path) -> None:
+    (project / "other.yml").write_text(SUITE.replace("suite: capitals", "suite: other"))
+    both = viva(project, "run", "other.yml", "suite.yml", "--json")
+    assert [one["run"]["suite"] for one in json.loads(both.stdout)] == ["other", "capitals"]
+    torn = viva(project, "run", "other.yml", "nosuch.yml", "--json")
+    assert torn.returncode == 2
+    assert [one["run"]["suite"] for one in json.loads(torn.stdout)] == ["other"]
+    assert "nosuch.yml" in torn.stderr
+
+
+def test_what_the_projects_settings_allow_and_a_suite_uses_is_said_once(project: Path) -> None:
+    (project / "other.yml").write_text(SUITE.replace("suite: capitals", "suite: other"))
+    ran = viva(project, "run", "other.yml", "suite.yml")
+    assert ran.stderr == "allowed by .viva/settings.toml: command:sh\n"
+    assert viva(project, "run", "suite.yml", "--fresh", "-q").stderr == ""
+
+
+def test_what_the_command_line_allows_needs_no_saying(project: Path) -> None:
+    (project / ".viva" / "settings.toml").unlink()
+    ran = viva(project, "run", "suite.yml", "--allow", "command:sh")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    (project / "pyproject.toml").write_text('[tool.viva]\nallow = ["command:sh", "my.module"]\n')
+    assert viva(project, "run", "suite.yml", "--fresh").stderr == "allowed by pyproject.toml: command:sh\n"
+
+
+def test_a_filter_that_leaves_nothing_says_so(project: Path) -> None:
+    ran = viva(project, "run", "suite.yml", "-k", "nosuch")
+    assert ran.returncode == 2
+    assert ran.stderr == "viva: no case matches 'nosuch' (there are: france, spain, japan)\n"
+
+
 def test_scoring_again_does_not_touch_the_agent(project: Path) -> None:
     assert viva(project, "run", "suite.yml").returncode == 0
     (project / "agent.sh").unlink()

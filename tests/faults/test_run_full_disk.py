@@ -51,5 +51,7 @@ def test_a_full_disk_ends_a_run_with_2_and_a_larger_one_finishes_it(tmp_path: Pa
     assert "small/viva.db" in said
     assert "bytes needed" in said
     assert "Traceback" not in said
+    assert "go on with: viva resume " in said
+    assert "--allow command:python --store small/viva.db" in said
     assert "second 0" in ran.stdout, (tmp_path / "second.txt").read_text()
     assert "80 passed, 0 failed, 0 errors" in ran.stdout

@@ -9,10 +9,12 @@ from typing import Any
 
 from viva.app import RunSpec, RunView, run_blocking
 from viva.cli.exit_codes import ExitCode
-from viva.cli.outcome import RunOutcome, print_run, read_outcome, write_report
+from viva.cli.outcome import RunOutcome, outcome_data, print_run, read_outcome, write_report
+from viva.cli.permissions import tell_permissions
 from viva.cli.progress import Progress
 from viva.cli.tables import count
 from viva.cli.terminal import terminal
+from viva.core.errors import StoreError
 from viva.core.limits import RunLimits
 from viva.core.secret import redactor
 from viva.store.sqlite import SqliteStore
@@ -36,11 +38,24 @@ def limits_of(args: argparse.Namespace) -> RunLimits | None:
     return RunLimits(seconds=args.max_seconds, cost_usd=args.budget)
 
 
-def execute(spec: RunSpec, progress: Progress, work: Callable[[], Coroutine[Any, Any, RunView]]) -> RunView:
+def watch(args: argparse.Namespace, *, is_first: bool = True) -> Progress:
+    """Who keeps the person informed; permissions are told with the first suite only."""
+    return Progress(quiet=args.quiet, verbose=args.verbose, on_start=tell_permissions if is_first else None)
+
+
+def execute(
+    spec: RunSpec, progress: Progress, args: argparse.Namespace, work: Callable[[], Coroutine[Any, Any, RunView]]
+) -> RunView:
     """Do the work while the person is kept informed, about its stopping too."""
     spec.stopper.on_ask(lambda: _say_stopping(spec.stopper.asked))
-    with progress.watching():
-        return run_blocking(work, spec.stopper)
+    try:
+        with progress.watching():
+            return run_blocking(work, spec.stopper)
+    except (StoreError, OSError) as error:
+        if progress.run_id:  # What was stored before the disk was full can be gone on with.
+            scoring = getattr(args, "name", None)
+            error.add_note(f"go on with: {resume_command(progress.run_id, scoring, args)}")
+        raise
 
 
 def _say_stopping(asked: int) -> None:
@@ -50,11 +65,14 @@ def _say_stopping(asked: int) -> None:
         terminal.hint("stopping now; what is finished is saved")
 
 
-def tell(view: RunView, args: argparse.Namespace) -> int:
-    """Show what came of an execution and return its exit code."""
+def tell(view: RunView, args: argparse.Namespace, documents: list[dict[str, Any]] | None = None) -> int:
+    """Show what came of an execution and return its exit code; JSON goes to the documents where there are any."""
     outcome = run_blocking(lambda: _read(view, args))
     code = code_of(view, outcome)
-    print_run(outcome, as_json=args.json, quiet=args.quiet, code=code)
+    if documents is None:
+        print_run(outcome, as_json=args.json, quiet=args.quiet, code=code)
+    else:
+        documents.append(outcome_data(outcome, code))
     _tell_more(view, args)
     return code
 
@@ -90,17 +108,18 @@ def _tell_more(view: RunView, args: argparse.Namespace) -> None:
     course = view.course
     if course.status != "finished":
         terminal.error(f"stopped early: {course.reason or course.status}; {count(course.not_run, 'trial')} missing")
-        terminal.hint(f"go on with: {resume_command(view, args)}")
+        terminal.hint(f"go on with: {resume_command(view.id, view.scoring or None, args)}")
     if redactor.count:
         terminal.err(f"{count(redactor.count, 'secret')} masked in what was stored and shown")
 
 
-def resume_command(view: RunView, args: argparse.Namespace) -> str:
-    """The command that does what is missing, with the permissions this one had."""
-    words = ["viva", "resume", view.id]
-    if view.scoring:
-        words = ["viva", "score", view.id, "--name", view.scoring]
+def resume_command(run_id: str, scoring: str | None, args: argparse.Namespace) -> str:
+    """The command that does what is missing, with the permissions this one had; None is no scoring but the run."""
+    words = ["viva", "resume", run_id]
+    if scoring is not None:
+        words = ["viva", "score", run_id, *(["--name", scoring] if scoring else [])]
         words += ["--suite", args.suite] if args.suite else []
+    words += ["--lenient"] if args.lenient else []
     for option, values in (("--allow", args.allow), ("--allow-env", args.allow_env)):
         for value in values:
             words += [option, value]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from viva.cli.terminal import Styled, Terminal, terminal
 from viva.cli.transcript import show_turn
+from viva.core.run import Run
 from viva.core.score import TrialResult
 from viva.core.text import one_line
 from viva.engine.events import Notice, RunStarted, TrialFinished, TurnTaken, Warned
@@ -30,11 +31,14 @@ class Progress:
         quiet: bool = False,
         verbose: bool = False,
         to: Terminal = terminal,
+        on_start: Callable[[Run], None] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._terminal = to
         self._quiet, self._verbose = quiet, verbose
+        self._on_start = on_start
         self._monotonic = monotonic
+        self.run_id = ""
         self._began = self._spoke = monotonic()
         self._total = self._done = self._failed = self._errors = self._before = 0
         self._cost_usd: float | None = None
@@ -76,6 +80,9 @@ class Progress:
 
     def _started(self, notice: RunStarted) -> None:
         self._began = self._spoke = self._monotonic()
+        self.run_id = notice.run.id
+        if self._on_start is not None and not self._quiet:
+            self._on_start(notice.run)
         self._total = notice.run.planned
         self._done = self._before = max(0, notice.run.planned - notice.owed - notice.unscored)
         if self._live:

@@ -22,10 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Go on with a run."""
     from viva.app import RunSpec, resume
-    from viva.cli.examined import execute, limits_of, tell
-    from viva.cli.progress import Progress
+    from viva.cli.examined import execute, limits_of, tell, watch
 
-    progress = Progress(quiet=args.quiet, verbose=args.verbose)
+    progress = watch(args)
     spec = RunSpec(
         suite="",
         concurrency=args.concurrency,
@@ -37,4 +36,4 @@ def run(args: argparse.Namespace) -> int:
         lenient=args.lenient,
         on_notice=progress,
     )
-    return tell(execute(spec, progress, lambda: resume(args.id, spec)), args)
+    return tell(execute(spec, progress, args, lambda: resume(args.id, spec)), args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from viva.cli.exit_codes import ExitCode
 from viva.cli.options import (
@@ -48,23 +48,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run every suite, one after another; the gravest exit code wins."""
     from viva.cli.examined import worst
+    from viva.cli.terminal import terminal
 
+    # Several suites are one document too, or no script could read it; what was finished is told even after an error.
+    documents: list[dict[str, Any]] | None = [] if args.json and len(args.files) > 1 else None
     codes: list[int] = []
-    for file in args.files:
-        codes.append(_run_one(file, args))
-        if codes[-1] > ExitCode.BUG:  # A signal stopped it.
-            break
+    try:
+        for file in args.files:
+            codes.append(_run_one(file, args, documents, is_first=not codes))
+            if codes[-1] > ExitCode.BUG:  # A signal stopped it.
+                break
+    finally:
+        if documents is not None:
+            terminal.json(documents)
     return worst(codes)
 
 
-def _run_one(file: str, args: argparse.Namespace) -> int:
+def _run_one(file: str, args: argparse.Namespace, documents: list[dict[str, Any]] | None, *, is_first: bool) -> int:
     from viva.app import examine
-    from viva.cli.examined import execute, tell
-    from viva.cli.progress import Progress
+    from viva.cli.examined import execute, tell, watch
 
-    progress = Progress(quiet=args.quiet, verbose=args.verbose)
+    progress = watch(args, is_first=is_first)
     spec = _spec(file, args, progress)
-    return tell(execute(spec, progress, lambda: examine(spec)), args)
+    return tell(execute(spec, progress, args, lambda: examine(spec)), args, documents)
 
 
 def _spec(file: str, args: argparse.Namespace, progress: Progress) -> RunSpec:

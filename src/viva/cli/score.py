@@ -25,12 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score a run once more; its own scores are kept."""
     from viva.app import RunSpec, rescore
-    from viva.cli.examined import execute, limits_of, tell
-    from viva.cli.progress import Progress
+    from viva.cli.examined import execute, limits_of, tell, watch
     from viva.cli.terminal import terminal
     from viva.core.suite import Roles
 
-    progress = Progress(quiet=args.quiet, verbose=args.verbose)
+    progress = watch(args)
     spec = RunSpec(
         suite=args.suite or "",
         roles=Roles(judge=args.judge),
@@ -43,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         lenient=args.lenient,
         on_notice=progress,
     )
-    view = execute(spec, progress, lambda: rescore(args.id, spec, args.name))
+    view = execute(spec, progress, args, lambda: rescore(args.id, spec, args.name))
     code = tell(view, args)
     if not args.quiet:
         terminal.hint(f"these scores are called {view.scoring}: viva show {view.id} --scoring {view.scoring}")
