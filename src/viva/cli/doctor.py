@@ -11,7 +11,7 @@ from viva.cli.options import add_lenient, add_roles, add_settings, add_store, ad
 from viva.cli.terminal import Column, Part, Styled, terminal
 
 if TYPE_CHECKING:
-    from viva.cli.findings import Finding
+    from viva.cli.finding import Finding
 
 STYLES = {"ok": "green", "missing": "grey", "warning": "yellow", "broken": "red"}
 
@@ -41,15 +41,21 @@ def run(args: argparse.Namespace) -> int:
 async def _look(args: argparse.Namespace) -> list[Finding]:
     from viva.app.project import open_project
     from viva.cli import findings
+    from viva.cli.needs import Needs
+    from viva.core.suite import Roles
 
     project = open_project(args.allow, args.allow_env, args.store)
     found = [*findings.versions(), *findings.extras(), findings.store(project.store), *findings.keys(project)]
     suite, problem = findings.suite(args, project)
     found += problem
-    found += findings.settings(args, project, suite)
-    if suite is not None and not args.offline:
-        found += await findings.endpoints(suite)
-    return found
+    if suite is None:
+        return [*found, *findings.settings(args, project, None, None)]
+    needs = Needs(suite, project, Roles(model=args.model, user=args.user, judge=args.judge))
+    try:
+        found += [*findings.settings(args, project, suite, needs.roles), *needs.problems()]
+        return found if args.offline else [*found, *await needs.places()]
+    finally:
+        await needs.close()
 
 
 def _row(one: Finding) -> list[Part]:

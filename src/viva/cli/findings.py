@@ -6,39 +6,26 @@ import argparse
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from viva.app.override import override
 from viva.app.project import Project
+from viva.cli.finding import Finding
 from viva.cli.tables import count
 from viva.config.load import load_suite
 from viva.core.data import replace
 from viva.core.errors import VivaError
-from viva.core.ref import Ref
 from viva.core.secret import MASK
 from viva.core.suite import Roles, Suite
 from viva.models.catalogue import DEFAULTS, caveat, resolve
-from viva.registry import EXTRAS
+from viva.registry import COMMAND, EXTRAS, TEMPLATES
 from viva.version import __version__
 
 CORE = ("aiohttp", "jinja2", "msgspec", "PyYAML", "rapidfuzz", "rich")
 PACKAGES = {"genai_prices": "genai-prices", "arcadedb_embedded": "arcadedb-embedded"}
 """Where the name to install differs from the name to import."""
-
-PATIENCE_S = 5.0
-
-
-class Finding(NamedTuple):
-    """One thing the doctor looked at."""
-
-    what: str
-    state: Literal["ok", "missing", "warning", "broken"]
-    found: str
-    hint: str = ""
 
 
 def versions() -> Iterator[Finding]:
@@ -96,8 +83,13 @@ def suite(args: argparse.Namespace, project: Project) -> tuple[Suite | None, lis
     return read, [Finding(f"suite {file}", "ok", f"{read.name}, {count(len(read.cases), 'case')}")]
 
 
-def settings(args: argparse.Namespace, project: Project, suite: Suite | None) -> Iterator[Finding]:
-    """What a run would use, and who said so: the command line before the suite, the environment and the settings."""
+def settings(
+    args: argparse.Namespace, project: Project, suite: Suite | None, needed: Mapping[str, str] | None
+) -> Iterator[Finding]:
+    """What a run would use, and who said so: the command line before the suite, the environment and the settings.
+
+    `needed` are the roles the suite asks for, each with what is wrong with its model; None without a suite.
+    """
     written = Roles() if suite is None else suite.roles
     for role in ("model", "user", "judge"):
         said = {
@@ -106,9 +98,10 @@ def settings(args: argparse.Namespace, project: Project, suite: Suite | None) ->
             f"VIVA_{role.upper()}": project.environment.get(f"VIVA_{role.upper()}"),
             "settings": getattr(project.settings, role),
         }
-        yield _role(role, next(((name, who) for who, name in said.items() if name), None), project)
-    for module in (*project.settings.allow, *args.allow):
-        yield Finding(f"allow {module}", "ok", "suites may import it")
+        found = _role(role, next(((name, who) for who, name in said.items() if name), None), project)
+        yield found if needed is None or role == "model" else _with_need(found, role, needed)
+    for name in (*project.settings.allow, *args.allow):
+        yield Finding(f"allow {name}", "ok", _permits(name))
     for name in project.environment.allow:
         yield Finding(f"allow-env {name}", "ok", "suites may read it")
 
@@ -127,54 +120,18 @@ def _role(role: str, said: tuple[str, str] | None, project: Project) -> Finding:
         return Finding(f"role {role}", "missing", "no model", f"needed only by some suites: --{role} NAME")
 
 
-async def endpoints(suite: Suite) -> list[Finding]:
-    """Whether the suite's subjects answer at all."""
-    subjects = [suite.subject] + [variant.subject for case in suite.cases for variant in case.variants]
-    looked: dict[str, Finding] = {}
-    for subject in subjects:
-        if subject is None:
-            continue
-        url = subject.settings.get("url") or subject.settings.get("base_url")
-        if isinstance(url, str):
-            place = _place(url)
-            if place not in looked:
-                looked[place] = await _reach(place)
-        elif subject.name == "command" and "program" not in looked:
-            looked["program"] = _program(subject)
-    return list(looked.values())
+def _with_need(found: Finding, role: str, needed: Mapping[str, str]) -> Finding:
+    if role not in needed:
+        return found._replace(hint="not needed by this suite")
+    if needed[role]:
+        return found._replace(state="broken", hint=f"needed by this suite: {needed[role]}")
+    return found._replace(hint=f"needed by this suite{f'; {found.hint}' if found.hint else ''}")
 
 
-async def _reach(place: str) -> Finding:
-    from viva.wire.client import Wire, WireError, WireRequest
-
-    wire = Wire()
-    try:
-        response = await wire.call(WireRequest("GET", place, timeout_s=PATIENCE_S, max_bytes=1_000_000))
-    except WireError as error:
-        # An answer too strange to read is an answer all the same.
-        if error.kind in ("too_large", "malformed", "redirect"):
-            return Finding(f"reach {place}", "ok", f"answers ({error.kind})")
-        return Finding(
-            f"reach {place}", "broken", f"{error.kind}: {error.detail}", "start the agent, or mend its address"
-        )
-    finally:
-        await wire.close()
-    return Finding(f"reach {place}", "ok", f"answers (status {response.status}, {response.took_ms:,.0f} ms)")
-
-
-def _program(subject: Ref) -> Finding:
-    argv = subject.settings.get("argv") or subject.settings.get("command") or [""]
-    name = str(argv[0] if isinstance(argv, list | tuple) else argv).split(" ")[0]
-    found = shutil.which(name)
-    if found:
-        return Finding(f"program {name}", "ok", found)
-    return Finding(f"program {name}", "broken", "not found", "install it, or give its full path")
-
-
-def _place(url: str) -> str:
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}/"
+def _permits(name: str) -> str:
+    if name.startswith(COMMAND):
+        return "suites may start it"
+    return "suites may bring prompts of their own" if name == TEMPLATES else "suites may import it"
 
 
 def _version(package: str) -> str:

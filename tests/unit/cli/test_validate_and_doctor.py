@@ -128,6 +128,68 @@ def test_the_doctor_tells_an_agent_that_is_not_there(project: Path, capsys: pyte
     assert found["found"].startswith("connection: ")
 
 
+@pytest.mark.parametrize(
+    ("more", "needed"),
+    [
+        ("", set()),
+        ("criteria: [Is polite]\n", {"judge"}),
+        ("measures: [coherence]\n", {"judge"}),
+        ("  - {id: chat, driver: persona, tasks: [Learn a capital]}\n", {"user"}),
+    ],
+)
+def test_the_doctor_says_which_roles_this_suite_needs(
+    project: Path, more: str, needed: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "s.yml").write_text(GOOD + more)
+    code = main(["doctor", "s.yml", "--offline", "--json"])
+    found = findings(capsys)
+    for role in ("judge", "user"):
+        one = found[f"role {role}"]
+        assert one["state"] == ("broken" if role in needed else "missing"), one
+        assert one["hint"].startswith("needed by this suite: " if role in needed else "not needed by this suite")
+    assert code == (2 if needed else 0)
+    named = ["--judge", "scripted:x.yml", "--user", "scripted:x.yml"]
+    (project / "x.yml").write_text("- reply: hello\n")
+    assert main(["doctor", "s.yml", "--offline", "--json", *named]) == 0
+    found = findings(capsys)
+    assert {role for role in ("judge", "user") if found[f"role {role}"]["hint"] == "needed by this suite"} == needed
+
+
+def test_the_doctor_reaches_for_an_embabel_agent_where_the_environment_says(
+    project: Path, server: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "s.yml").write_text(GOOD.replace('{http: {url: "http://127.0.0.1:9/chat"}}', "embabel"))
+    monkeypatch.setenv("VIVA_AGENT_URL", f"http://127.0.0.1:{server}")
+    assert main(["doctor", "s.yml", "--json"]) == 0
+    assert findings(capsys)[f"reach http://127.0.0.1:{server}/"]["state"] == "ok"
+
+
+def test_the_doctor_tries_the_graph(project: Path, server: int, capsys: pytest.CaptureFixture[str]) -> None:
+    stage = 'stage: {graph: {neo4j: {uri: "bolt://127.0.0.1:9"}}}\n'
+    (project / "s.yml").write_text(GOOD.replace(":9/", f":{server}/") + stage)
+    assert main(["doctor", "s.yml", "--json"]) == 2
+    graph = findings(capsys)["graph neo4j"]
+    assert graph["state"] == "broken"
+    assert "127.0.0.1:9" in graph["found"] or "viva[graph]" in graph["found"]
+
+
+def test_the_doctor_says_what_each_permission_is_good_for(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--allow", "command:python", "--allow", "templates", "--allow", "my.module"]
+    assert main(["doctor", "--json", *words]) == 0
+    found = {what: one["found"] for what, one in findings(capsys).items()}
+    assert found["allow command:python"] == "suites may start it"
+    assert found["allow templates"] == "suites may bring prompts of their own"
+    assert found["allow my.module"] == "suites may import it"
+
+
+def test_the_doctor_names_a_part_that_cannot_be_built(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "s.yml").write_text(
+        GOOD.replace('{http: {url: "http://127.0.0.1:9/chat"}}', "{command: {argv: [python, a.py]}}")
+    )
+    assert main(["doctor", "s.yml", "--json"]) == 2
+    assert "--allow command:python" in findings(capsys)["subject command"]["found"]
+
+
 def test_the_doctor_tells_a_store_that_cannot_be_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "file").write_text("in the way")
     assert main(["doctor", "--store", "file/viva.db", "--json"]) == 2
