@@ -16,7 +16,7 @@ from viva.report.summary import Summariser, Summary
 from viva.store.sqlite import SqliteStore
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class TrialView:
     """One trial: its result, its scores, and on request its evidence."""
 
@@ -24,6 +24,12 @@ class TrialView:
     store: Path
     result: TrialResult
     scores: tuple[AnyScore, ...]
+
+    def __repr__(self) -> str:
+        """One short line, for notebooks."""
+        why = f" ({self.result.error})" if self.result.error else ""
+        score = "" if self.score is None else f" {self.score:.3f}"
+        return f"<TrialView {self.key}: {self.outcome}{score}{why}>"
 
     @property
     def key(self) -> str:
@@ -54,7 +60,7 @@ class TrialView:
             await store.close()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunView:
     """A run as it was left, and how this execution of it went."""
 
@@ -67,6 +73,12 @@ class RunView:
     resumed: bool = False
     signal: int = 0
     """The signal that stopped it before its end; 0 when none did."""
+
+    def __repr__(self) -> str:
+        """One short line, for notebooks; the numbers are read from the store only when they are asked for."""
+        scoring = f", scoring {self.scoring}" if self.scoring else ""
+        missing = f", {self.not_run} missing" if self.not_run else ""
+        return f"<RunView {self.id}: {self.run.suite}{scoring}, {self.status}, {self.planned} planned{missing}>"
 
     @property
     def id(self) -> str:
