@@ -29,6 +29,8 @@ from viva.engine.schedule import Schedule
 from viva.store.sqlite import SqliteStore
 
 TRIED_FIRST = 1000
+NEW_OBJECTS = 10_000
+"""How many objects may be made before the garbage collector looks at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ async def conduct(desk: Desk, work: Work) -> RunView:
             meter=meter,
         )
         fatal.stop = schedule.abort
-        with _unsearched():
+        with _seldom_searched():
             course = await schedule.execute()
     finally:
         await workshop.close()
@@ -89,12 +91,15 @@ async def conduct(desk: Desk, work: Work) -> RunView:
 
 
 @contextmanager
-def _unsearched() -> Iterator[None]:
-    """Spare the garbage collector what is there already: the cases of a suite are many, and live as long as the run."""
+def _seldom_searched() -> Iterator[None]:
+    """Let the garbage collector search less: trials leave few cycles, and the cases live as long as the run does."""
+    before = gc.get_threshold()
     gc.freeze()
+    gc.set_threshold(max(before[0], NEW_OBJECTS) if before[0] else 0, *before[1:])
     try:
         yield
     finally:
+        gc.set_threshold(*before)
         gc.unfreeze()
 
 

@@ -6,8 +6,8 @@ end the session. Reference: docs/reference/subjects.md.
 
 from __future__ import annotations
 
+import secrets
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -83,7 +83,7 @@ class HttpSession:
     def __init__(self, subject: HttpSubject, opening: Opening) -> None:
         self._subject = subject
         self._limits: Limits = opening.limits
-        self._values = path_values(opening, uuid.uuid4().hex)
+        self._values = path_values(opening, secrets.token_hex(16))
         self._keeps_history = bool(subject.message.names & {"history", "messages"})
         self._history: list[dict[str, str]] = []
         self._session_path = JsonPath(subject.settings.response.session)
