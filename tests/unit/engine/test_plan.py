@@ -76,9 +76,9 @@ def test_tags_and_limit_choose_a_part_and_nothing_left_is_an_error():
     some = [Case(id="a", tags=("x",)), Case(id="b", tags=("y",)), Case(id="c", tags=("x", "y"))]
     assert [case.id for case in select(some, tags=["x"])] == ["a", "c"]
     assert [case.id for case in select(some, limit=2)] == ["a", "b"]
-    with pytest.raises(SuiteError, match="^no case matches 'zzz' "):
+    with pytest.raises(SuiteError, match=r"^no case matches 'zzz' "):
         select(some, match="zzz")
-    with pytest.raises(SuiteError, match="^no case has the tag 'z' or 'w' "):
+    with pytest.raises(SuiteError, match=r"^no case has the tag 'z' or 'w' "):
         select(some, tags=["z", "w"])
-    with pytest.raises(SuiteError, match="^no case matches 'a' and has the tag 'y' "):
+    with pytest.raises(SuiteError, match=r"^no case matches 'a' and has the tag 'y' "):
         select(some, "a", ["y"])
