@@ -71,8 +71,18 @@ def test_scores_are_reported_with_and_without_the_trials_the_user_spoilt():
         (trial("a", "v", None, outcome="skipped", error="budget"), ""),
         *(
             (trial("a", "v", None, outcome="error", error=kind), "suite")
-            for kind in ("expression_error", "missing_score", "cypher_syntax", "no_expected", "cost_unknown",
-                         "not_allowed", "bad_pattern", "no_graph", "sql_not_reading", "missing_file")
+            for kind in (
+                "expression_error",
+                "missing_score",
+                "cypher_syntax",
+                "no_expected",
+                "cost_unknown",
+                "not_allowed",
+                "bad_pattern",
+                "no_graph",
+                "sql_not_reading",
+                "missing_file",
+            )
         ),
         (trial("a", "v", None, outcome="error", error="missing_field"), "agent"),
         (trial("a", "v", None, outcome="error", error="missing_package"), "harness"),
