@@ -57,7 +57,8 @@ def _show_scores(scores: Sequence[AnyScore]) -> None:
         name = f"{score.name} (pitfall): " if score.weight < 0 else f"{score.name}: "
         match score:
             case Score():
-                terminal.out(name, _found(score), f"  {flat(score.reason)}" if score.reason else "")
+                found, reason = _found(score), flat(score.reason)
+                terminal.out(name, found, f"  {reason}" if reason not in ("", found) else "")
             case ScoreError():
                 first, *rest = shorten(score.detail, MOST_CHARACTERS).split("\n")
                 terminal.out(name, Styled(f"error {score.kind}", OUTCOME_STYLES["error"]), f"  {first}")

@@ -20,7 +20,7 @@ from viva.report.quantity import quantity
 from viva.store.sqlite import SqliteStore
 
 FINE = (
-    Score(name="turns", value=1.0, raw=3.0, unit="turns", flags=("unscaled",), section="measures"),
+    Score(name="turns", value=1.0, raw=3.0, unit="turns", reason="3 turns", flags=("unscaled",), section="measures"),
     Score(name="timing", value=0.83, raw=3600.0, unit="ms", reason="mean 3600 ms", section="measures"),
     Score(name="tone", value=0.75, raw=4.0, unit="1–5", passed=True, section="measures"),
     Score(name="lies", value=0.0, passed=True, weight=-2.0, section="criteria"),
