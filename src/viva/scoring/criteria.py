@@ -9,7 +9,7 @@ from viva.core.case import Case
 from viva.core.criterion import Criterion
 from viva.core.data import content_hash, replace
 from viva.core.errors import SuiteError
-from viva.core.evidence import Evidence, Observation, Observed
+from viva.core.evidence import Evidence
 from viva.core.score import AnyScore, Score, ScoreError, ScoreSkipped
 from viva.judging.ask import together
 from viva.judging.controls import control
@@ -21,7 +21,7 @@ from viva.judging.votes import AnyVerdict
 from viva.ports.judge import Judge, Verdict, VerdictError
 from viva.ports.kit import Kit
 from viva.scoring.early import Course
-from viva.scoring.scorer import UNSCALED
+from viva.scoring.scorer import UNSCALED, AskingScorer
 
 CONTROLS = "judge_false_positives"
 """The score of null-answer controls: the share of requirements the judge found met in an answer that says nothing."""
@@ -43,7 +43,7 @@ class EachSettings(JudgeSettings, frozen=True):
     """In so many trials the judge is shown a null answer too; how often it credits one stands beside the scores."""
 
 
-class Each:
+class Each(AskingScorer):
     """Judges each criterion by itself: one score per criterion, 1 or 0 or the value of a level.
 
     For a pitfall, 1 means that the problem is present, and its weight is negative.
@@ -59,22 +59,9 @@ class Each:
         self._controls = 0
 
     @property
-    def label(self) -> str:
-        """The scorer's name; its scores are named by their criteria."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the judge's templates and these settings."""
         return content_hash([self.judge.name, self.judge.hash, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None: the judge sees what others observed."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Judge the criteria of the case."""
@@ -155,7 +142,7 @@ class HolisticSettings(JudgeSettings, frozen=True):
     """Names of models that judge together, in place of the run's judge."""
 
 
-class Holistic:
+class Holistic(AskingScorer):
     """Rates a conversation against all criteria at once: one rating from 1 to 10, as one score from 0 to 1."""
 
     Settings = HolisticSettings
@@ -170,22 +157,9 @@ class Holistic:
         self._template = Shelf(replaced=kit.template).get(self.name).hash
 
     @property
-    def label(self) -> str:
-        """The name of its one score."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the judge's templates and these settings."""
         return content_hash([self.judge.name, self.judge.hash, self._template, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None: the judge sees what others observed."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Ask for one rating."""

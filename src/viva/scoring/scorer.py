@@ -105,3 +105,22 @@ class PlainScorer(ABC):
         return ScoreError(
             name=self.label, kind=kind, detail=detail, section=self.section, scorer=self.signature, hash=self.hash
         )
+
+
+class AskingScorer:
+    """What the scorers that ask a model have in common: they look at nothing but the evidence."""
+
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The name of its score; a scorer of several names them itself."""
+        return self.name
+
+    def observations(self) -> tuple[Observation, ...]:
+        """None: the judge sees what others observed."""
+        return ()
+
+    def settled(self, observation: Observation, seen: Observed) -> bool:
+        """Nothing is polled."""
+        return True

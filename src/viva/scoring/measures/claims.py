@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from viva.core.data import Data, content_hash
-from viva.core.evidence import Evidence, Observation, Observed
+from viva.core.evidence import Evidence
 from viva.core.score import AnyScore, Score, ScoreError
 from viva.core.usage import NO_USAGE, Usage
 from viva.judging.ask import Asked, together
@@ -14,6 +14,7 @@ from viva.judging.claims import compare, support, take_apart
 from viva.judging.judge import JudgeSettings, build_judge
 from viva.ports.kit import Kit
 from viva.scoring.measures.rated import missing_input
+from viva.scoring.scorer import AskingScorer
 
 
 class ClaimSettings(Data, frozen=True):
@@ -25,7 +26,7 @@ class ClaimSettings(Data, frozen=True):
     temperature: float | None = 0.0
 
 
-class FactualCorrectness:
+class FactualCorrectness(AskingScorer):
     """Takes reply and expected answer apart into claims, and checks each side's claims against the other."""
 
     Settings = ClaimSettings
@@ -38,23 +39,10 @@ class FactualCorrectness:
         self.judge = build_judge(kit, JudgeSettings(temperature=settings.temperature))
 
     @property
-    def label(self) -> str:
-        """The name of its score."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the templates and these settings."""
         templates = self.judge.templates.hash(("claims", "reply_claims", "support", "reply_batch"))
         return content_hash([self.judge.name, templates, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Four calls: two to take apart, two to check."""
@@ -105,7 +93,7 @@ class EquivalenceSettings(Data, frozen=True):
     temperature: float | None = 0.0
 
 
-class AnswerEquivalence:
+class AnswerEquivalence(AskingScorer):
     """Whether the reply gives the same answer as the expected one: 1 or 0, with the judge's confidence beside it."""
 
     Settings = EquivalenceSettings
@@ -117,23 +105,10 @@ class AnswerEquivalence:
         self.judge = build_judge(kit, JudgeSettings(temperature=settings.temperature))
 
     @property
-    def label(self) -> str:
-        """The name of its score."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the templates and these settings."""
         templates = self.judge.templates.hash(("equivalence", "reply_confident"))
         return content_hash([self.judge.name, templates, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """One call."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from viva.core.criterion import Criterion
 from viva.core.data import Data, content_hash, replace
-from viva.core.evidence import Evidence, Observation, Observed
+from viva.core.evidence import Evidence
 from viva.core.score import AnyScore, Score, ScoreError
 from viva.judging.ask import together
 from viva.judging.template import Shelf
@@ -15,6 +15,7 @@ from viva.ports.judge import Verdict, VerdictError
 from viva.ports.kit import Kit
 from viva.registry import Registry
 from viva.scoring.criteria import judge_detail, rating_error, rating_score
+from viva.scoring.scorer import AskingScorer
 
 LEVELS = ("1", "2", "3", "4", "5")
 
@@ -40,7 +41,7 @@ class RatedSettings(Data, frozen=True):
     """The rating from which it passes; without it, it has no opinion on passing."""
 
 
-class Rated:
+class Rated(AskingScorer):
     """One question to the judge, answered with a whole number from 1 to 5; the score is (rating - 1) / 4."""
 
     Settings: ClassVar[type[Data]] = RatedSettings
@@ -56,22 +57,9 @@ class Rated:
         self._template = Shelf(replaced=kit.template).get(self.name).hash
 
     @property
-    def label(self) -> str:
-        """The name of its score."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the judge, the template and these settings."""
         return content_hash([self.name, self.judge.name, self.judge.hash, self._template, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Ask for the rating."""
@@ -154,7 +142,7 @@ class Tone(Rated):
         return {"wanted": wanted or None}
 
 
-class Qa:
+class Qa(AskingScorer):
     """The six numbers of a question-answering evaluation, named `qa.f1`, `qa.groundedness`, …"""
 
     Settings = RatedSettings
@@ -168,22 +156,9 @@ class Qa:
         self._rated = [part(settings, kit) for part in self.parts]
 
     @property
-    def label(self) -> str:
-        """The beginning of its scores' names."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of all its parts."""
         return content_hash([self._f1.hash, *(part.hash for part in self._rated)])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Take all six at once."""
@@ -196,7 +171,7 @@ class Qa:
         return [replace(score, name=f"{self.name}.{name}", section="measures") for name, score in named]
 
 
-class Completion:
+class Completion(AskingScorer):
     """Whether the agent did what it was asked, and whether it checked that it worked: two scores, 1 or 0."""
 
     Settings = Data
@@ -219,22 +194,9 @@ class Completion:
         self.judge = kit.judge()
 
     @property
-    def label(self) -> str:
-        """The beginning of its scores' names."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the judge and the two criteria."""
         return content_hash([self.judge.name, self.judge.hash, self.criteria])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Ask both."""

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 
 from viva.core.data import Data, content_hash, to_json
-from viva.core.evidence import Evidence, Observation, Observed
+from viva.core.evidence import Evidence
 from viva.core.score import AnyScore, Score, ScoreError
 from viva.ports.kit import Kit
 from viva.scoring.measures.rated import missing_input
+from viva.scoring.scorer import AskingScorer
 
 
 class SemanticSettings(Data, frozen=True):
@@ -21,7 +22,7 @@ class SemanticSettings(Data, frozen=True):
     """The similarity from which it passes."""
 
 
-class SemanticSimilarity:
+class SemanticSimilarity(AskingScorer):
     """The cosine of the two texts' vectors; what points away from the expected answer scores 0."""
 
     Settings = SemanticSettings
@@ -34,22 +35,9 @@ class SemanticSimilarity:
         self.embedder = kit.embedder(settings.embedder)
 
     @property
-    def label(self) -> str:
-        """The name of its score."""
-        return self.name
-
-    @property
     def hash(self) -> str:
         """Of the embedding model and these settings."""
         return content_hash([self.embedder.name, self.settings])
-
-    def observations(self) -> tuple[Observation, ...]:
-        """None."""
-        return ()
-
-    def settled(self, observation: Observation, seen: Observed) -> bool:
-        """Nothing is polled."""
-        return True
 
     async def score(self, evidence: Evidence) -> Sequence[AnyScore]:
         """Embed both texts and compare them."""
