@@ -82,7 +82,9 @@ async def _read(view: RunView, args: argparse.Namespace) -> RunOutcome:
     try:
         outcome = await read_outcome(store, view.run, scoring=view.scoring, fail_under=args.fail_under)
         if args.report:
-            await write_report(args.report, store, outcome, view.scoring)
+            # Of several suites, one report after the other.
+            await write_report(args.report, store, outcome, view.scoring, append=getattr(args, "reported", False))
+            args.reported = True
         return outcome
     finally:
         await store.close()

@@ -62,10 +62,12 @@ async def read_outcome(
     )
 
 
-async def write_report(file: str, store: Store, outcome: RunOutcome, scoring: str = "") -> None:
+async def write_report(
+    file: str, store: Store, outcome: RunOutcome, scoring: str = "", *, append: bool = False
+) -> None:
     """Write the text report of a run to a file. Raises SetupError when that cannot be done."""
     try:
-        with Path(file).open("w", encoding="utf-8") as target:  # noqa: ASYNC230  (the run is over)
+        with Path(file).open("a" if append else "w", encoding="utf-8") as target:  # noqa: ASYNC230  (the run is over)
             async for line in text_report(store, outcome.run, outcome.summary, scoring):
                 target.write(redactor.text(line) + "\n")
     except OSError as error:
