@@ -14,6 +14,8 @@ from viva.engine.parts import Scoring
 from viva.ports.scorer import FormulaFacts
 
 DEFAULT_THRESHOLD = Threshold(value=0.5)
+UNSCALED = "unscaled"
+"""The flag of a quantity without a target: it has a raw value and no place between good and bad."""
 POSTPONED = frozenset({"budget", "stopped"})
 """Kinds of errors that say nothing about the evidence: such a trial stays owed."""
 
@@ -71,6 +73,8 @@ def _decide(case: Case, scores: list[AnyScore], combined: Combined) -> tuple[Out
         return "skipped", "no_scores", "nothing was asked of the evidence"
     if combined.value is None:
         kinds = [score.kind for score in scores if isinstance(score, ScoreError)]
+        if all(_asks_nothing(score) for score in scores):
+            return "skipped", "no_scores", "quantities were taken; nothing was asked of them"
         return "error", kinds[0] if kinds else "no_score", combined.reason
     for score in scores:
         # Whatever the formula counts: what could not be checked has not passed.
@@ -99,6 +103,10 @@ def _by_thresholds(
     return ("fail", "", "below: " + ", ".join(missed)) if missed else ("pass", "", combined.reason)
 
 
+def _asks_nothing(score: AnyScore) -> bool:
+    return isinstance(score, ScoreSkipped) or (isinstance(score, Score) and UNSCALED in score.flags)
+
+
 def metric_of(metric: str, scores: Sequence[AnyScore], combined: Combined) -> float | None:
     """The number a threshold looks at: the formula's, a score's, its raw value, or a part of the formula's sum."""
     if metric == "score":
@@ -106,7 +114,7 @@ def metric_of(metric: str, scores: Sequence[AnyScore], combined: Combined) -> fl
     for score in scores:
         if isinstance(score, Score):
             if score.name == metric:
-                return score.value
+                return None if UNSCALED in score.flags else score.value
             if f"{score.name}.raw" == metric:
                 return score.raw
     return combined.parts.get(metric)
