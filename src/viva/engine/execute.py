@@ -16,6 +16,7 @@ from viva.core.text import shorten, storable
 from viva.core.timing import timing_of
 from viva.core.transcript import Transcript
 from viva.core.trial import Trial
+from viva.engine.alarms import Alarm, Alarms
 from viva.engine.conversation import BODY_SHOWN, SessionConversation
 from viva.engine.events import Announcer
 from viva.engine.gate import Gate
@@ -54,6 +55,7 @@ class Surroundings:
     meter: Meter | None = None
     patience_s: float = PATIENCE_S
     cleanup_s: float = CLEANUP_S
+    alarms: Alarms = field(default_factory=Alarms)
 
 
 class Scene:
@@ -69,7 +71,7 @@ class Scene:
         self.abandoned = False
         self._around = around
         self._gate = gate
-        self._leash = Leash(around.patience_s)
+        self._leash = Leash(around.patience_s, around.alarms)
         self._doing = "parts"
         self._ending = CANCELLED_FROM_WITHIN
         self._is_tidy = False
@@ -79,7 +81,7 @@ class Scene:
         self._before: dict[str, Observed] = {}
         self._state: dict[str, Observed] = {}
         self._notes: dict[str, Any] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Alarm | None = None
         self._ends_at: float | None = None
         self._began = around.clock.monotonic()
         self._started_at = around.clock.now().isoformat()

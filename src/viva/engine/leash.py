@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from viva.engine.alarms import Alarm, Alarms
+
 PATIENCE_S = 1.0
 """How long cancelled code may take to notice."""
 
@@ -13,8 +15,9 @@ PATIENCE_S = 1.0
 class Leash:
     """Runs one coroutine as a task that can be pulled back for a reason, and given up on."""
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = PATIENCE_S, alarms: Alarms | None = None) -> None:
         self._loop = asyncio.get_running_loop()
+        self._alarms = alarms or Alarms()
         self._patience_s = patience_s
         self._task: asyncio.Task[None] | None = None
         self._giving_up: asyncio.TimerHandle | None = None
@@ -31,9 +34,9 @@ class Leash:
         finally:
             self._forget_giving_up()
 
-    def after(self, seconds: float, why: str) -> asyncio.TimerHandle:
-        """Pull when so much time has passed, unless the handle is cancelled before."""
-        return self._loop.call_later(seconds, self.pull, why)
+    def after(self, seconds: float, why: str) -> Alarm:
+        """Pull when so much time has passed, unless the alarm is called off before."""
+        return self._alarms.after(seconds, lambda: self.pull(why))
 
     def pull(self, why: str) -> None:
         """Cancel the task for a reason, and give it up when it does not react; a second pull changes nothing."""
