@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from viva.core.case import Case
 from viva.core.clock import Clock
 from viva.core.evidence import Evidence
-from viva.core.score import AnyScore, Combined, Outcome, Score, ScoreError, TrialResult
+from viva.core.score import AnyScore, Combined, Outcome, Score, ScoreError, ScoreSkipped, TrialResult
 from viva.core.threshold import Threshold
 from viva.engine.ask import gather_scores
 from viva.engine.parts import Scoring
