@@ -66,12 +66,12 @@ def write_appends(connection: sqlite3.Connection, appends: Sequence[Append]) -> 
     """Add rows; says of each whether it was new."""
     bodies = {body.hash: body for append in appends for body in append.bodies}
     if bodies:
-        for rows in _chunks([pack(body) for body in bodies.values()]):
+        for rows in chunks([pack(body) for body in bodies.values()]):
             _insert(connection, BODIES, rows)
     added: set[tuple[Any, ...]] = set()
     for insert in (EVIDENCE, RESULTS):
         mine = [append for append in appends if append.insert is insert]
-        for chunk in _chunks(mine):
+        for chunk in chunks(mine):
             added.update(_add(connection, insert, chunk))
     return [_taken(added, append) for append in appends]
 
@@ -112,7 +112,8 @@ def _insert(connection: sqlite3.Connection, insert: Insert, rows: Sequence[tuple
     return connection.execute(_statement(insert, len(rows)), tuple(chain.from_iterable(rows)))
 
 
-def _chunks(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+def chunks(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The parts that are added by one statement each."""
     at = 0
     while at < len(rows):
         left = min(_LARGEST_CHUNK, len(rows) - at)

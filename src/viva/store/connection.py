@@ -27,7 +27,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     try:
         # Waiting for turns is ours: see locking.
         connection.execute("PRAGMA busy_timeout = 0")
-        patiently(connection, "PRAGMA journal_mode = WAL", path)
+        patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"), path)
         # FULL: a migration has reached the disk when it returns, also through a loss of power.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_LIMIT_BYTES}")

@@ -5,9 +5,13 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from viva.core.errors import StoreError
+
+T = TypeVar("T")
 
 PATIENCE_S = 60.0
 _SHORTEST_S, _LONGEST_S = 0.0005, 0.004
@@ -19,8 +23,8 @@ def is_busy(cause: BaseException) -> bool:
     return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def patiently(connection: sqlite3.Connection, statement: str, path: Path, patience_s: float = PATIENCE_S) -> bool:
-    """Execute a statement that needs the lock; returns whether it had to wait.
+def patiently(act: Callable[[], T], path: Path, patience_s: float = PATIENCE_S) -> tuple[T, bool]:
+    """Do something that needs the lock; returns what came of it, and whether it had to wait.
 
     SQLite's own waiting grows to a tenth of a second between looks, so that whoever has waited longest comes last;
     looking at short random intervals gives everybody the same chance.
@@ -29,8 +33,7 @@ def patiently(connection: sqlite3.Connection, statement: str, path: Path, patien
     waited = False
     while True:
         try:
-            connection.execute(statement)
-            return waited
+            return act(), waited
         except sqlite3.OperationalError as cause:
             if not is_busy(cause):
                 raise
@@ -41,8 +44,8 @@ def patiently(connection: sqlite3.Connection, statement: str, path: Path, patien
 
 
 def begin(connection: sqlite3.Connection, path: Path, patience_s: float = PATIENCE_S) -> bool:
-    """Begin a transaction that may write."""
-    return patiently(connection, "BEGIN IMMEDIATE", path, patience_s)
+    """Begin a transaction that may write; returns whether that had to wait."""
+    return patiently(lambda: connection.execute("BEGIN IMMEDIATE"), path, patience_s)[1]
 
 
 def _locked_out(path: Path, patience_s: float) -> StoreError:

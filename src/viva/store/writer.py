@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,10 +19,10 @@ from typing import Any
 
 from viva.core.errors import StoreError
 from viva.core.faultpoint import fault
-from viva.store.appends import Append, write_appends
+from viva.store.appends import Append, chunks, write_appends
 from viva.store.failure import DISK_KINDS, explain, kind_of
 from viva.store.flusher import Flusher
-from viva.store.locking import begin
+from viva.store.locking import begin, patiently
 from viva.store.presence import Presence
 
 _MOST_JOBS = 512
@@ -94,8 +94,9 @@ class Writer:
         while is_open:
             is_open = self._bell.get()
             while batch := self._take():
-                self._write(batch)
-                self._acknowledge(batch)
+                for group in _groups(batch):
+                    self._write(group)
+                    self._acknowledge(group)
         self._flusher.close()
         self._connection.close()
 
@@ -147,7 +148,17 @@ class Writer:
         if self.failure is not None:
             raise self.failure
         self._take_turns()
-        self._contended = begin(self._connection, self._path)
+        if all(_is_swift(job) for job in batch):
+            fault("store.begun")
+            self._contended = patiently(lambda: self._execute(batch), self._path)[1]
+        else:
+            self._contended = begin(self._connection, self._path)
+            self._execute_together(batch)
+        fault("store.committed")
+        # Commit before acknowledging: a kill here may leave a row we never reported, and never the reverse.
+        self._presence.confirm()
+
+    def _execute_together(self, batch: list[Job]) -> None:
         try:
             fault("store.begun")
             self._execute(batch)
@@ -156,9 +167,6 @@ class Writer:
         except BaseException:
             self._roll_back()
             raise
-        fault("store.committed")
-        # Commit before acknowledging: a kill here may leave a row we never reported, and never the reverse.
-        self._presence.confirm()
 
     def _take_turns(self) -> None:
         # Whoever has just committed would win the lock again at once; leave a gap for those who wait.
@@ -182,6 +190,20 @@ class Writer:
         with suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+
+def _groups(batch: list[Job]) -> Iterator[list[Job]]:
+    """What is committed together: first what waits for no flush, as much at once as one statement can add."""
+    swift = [job for job in batch if _is_swift(job)]
+    for chunk in chunks(swift):
+        yield list(chunk)
+    if len(swift) < len(batch):
+        yield [job for job in batch if not _is_swift(job)]
+
+
+def _is_swift(job: Job) -> bool:
+    """Whether a job is one row and nothing else: a statement is a transaction by itself, and needs no other two."""
+    return not job.flushed and isinstance(job.what, Append) and not job.what.bodies
 
 
 def _settle(batch: Iterable[Job]) -> None:
