@@ -18,6 +18,8 @@ from viva.engine.stop import Stopper
 from viva.testing import FakeSubject, FaultyStore
 
 TRIALS = 25
+LEASE_S = 1.0
+"""A disk that failed also keeps a run from giving its claims back; here its process lives on, so they must expire."""
 ACTIONS = st.one_of(
     st.tuples(st.just("stop"), st.integers(1, 12)),
     st.tuples(st.just("stop now"), st.integers(1, 12)),
@@ -46,7 +48,7 @@ async def _live_through(actions, folder: Path) -> None:
             reported |= {notice.result.trial for notice in rig.notices if isinstance(notice, TrialFinished)}
             assert reported <= await store.result_keys("r1")
         rig.store, rig.limits, rig.stopper, rig.on_notice = store, RunLimits(), Stopper(), None
-        assert (await rig.execute(create=False)).status == "finished"
+        assert (await rig.execute(create=False, lease_s=LEASE_S)).status == "finished"
         assert len(await rig.results()) == TRIALS == len(await store.evidence_keys("r1"))
         assert (await store.tally("r1")).results == TRIALS
     finally:
@@ -72,6 +74,9 @@ async def _act(rig: Rig, store, action: str, number: int) -> None:
         case "purse":
             rig.limits = RunLimits(trials=number)
         case "two":
-            await asyncio.gather(rig.execute(create=False, owner="a"), rig.execute(create=False, owner="b"))
+            await asyncio.gather(
+                rig.execute(create=False, owner="a", lease_s=LEASE_S),
+                rig.execute(create=False, owner="b", lease_s=LEASE_S),
+            )
             return
-    await rig.execute(create=False, concurrency=3)
+    await rig.execute(create=False, concurrency=3, lease_s=LEASE_S)
