@@ -86,10 +86,18 @@ class Scene:
         self._began = around.clock.monotonic()
         self._started_at = around.clock.now().isoformat()
 
+    def start(self) -> None:
+        """Let the trial begin; `evidence` waits for its end."""
+        self._leash.start(self._play())
+
     async def run(self) -> Evidence:
-        """Play the trial; never raises for anything the trial does."""
-        ended = await self._leash.run(self._play())
-        if not ended:
+        """Play the trial from beginning to end."""
+        self.start()
+        return await self.evidence()
+
+    async def evidence(self) -> Evidence:
+        """What came of a trial that was started; never raises for anything the trial does."""
+        if not await self._leash.ended():
             self._abandon()
         if not self._is_tidy:
             await self._tidy_from_outside()

@@ -25,14 +25,22 @@ class Leash:
         self.why = ""
         """Why the task was pulled; empty while it runs free."""
 
-    async def run(self, work: Coroutine[Any, Any, None]) -> bool:
-        """Run the work; True when it ended, False when it was pulled, did not let go, and was left behind."""
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let the work begin."""
         self._task = self._loop.create_task(work)
         self._task.add_done_callback(self._on_done)
+
+    async def ended(self) -> bool:
+        """Wait for the work; True when it ended, False when it was pulled, did not let go, and was left behind."""
         try:
             return await self._ended
         finally:
             self._forget_giving_up()
+
+    async def run(self, work: Coroutine[Any, Any, None]) -> bool:
+        """Let the work begin, and wait for it."""
+        self.start(work)
+        return await self.ended()
 
     def after(self, seconds: float, why: str) -> Alarm:
         """Pull when so much time has passed, unless the alarm is called off before."""

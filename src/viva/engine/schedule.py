@@ -199,17 +199,26 @@ class Schedule:
             return await self._keep(broken_evidence(trial, error))
         # The slot is given back when the evidence is safe, not before: a kill can cost no more conversations than
         # there are slots. Scoring needs no slot.
-        async with gate.slots:
-            if self._halted.is_set():
+        scene = await gate.enter(lambda: self._start(trial, gate))
+        try:
+            if scene is None:
                 return None
-            scene = Scene(trial, self._around, gate)
-            self._scenes.add(scene)
-            if self._announcer.heard:
-                self._announcer.tell(TrialStarted(scene.key))
-            evidence = await scene.run()
+            evidence = await scene.evidence()
             self._scenes.discard(scene)
             weighed = self._weigh(scene, evidence)
             return None if weighed is None else await self._keep(weighed)
+        finally:
+            gate.leave()
+
+    def _start(self, trial: Trial, gate: Gate) -> Scene | None:
+        if self._halted.is_set():
+            return None
+        scene = Scene(trial, self._around, gate)
+        self._scenes.add(scene)
+        if self._announcer.heard:
+            self._announcer.tell(TrialStarted(scene.key))
+        scene.start()
+        return scene
 
     def _weigh(self, scene: Scene, evidence: Evidence) -> Evidence | None:
         """Decide whether evidence is kept, held back until we know more, or dropped."""
