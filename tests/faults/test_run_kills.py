@@ -97,7 +97,8 @@ def test_two_processes_resume_one_run_and_each_trial_is_executed_once(tmp_path):
     children = Children(tmp_path, trials=200, concurrency=4)
     assert children.kill_after_lines(60)
     opened_before = set(children.openings())
-    first, second = children.start(), children.start()
+    # Slow enough that the one that starts later still finds work.
+    first, second = children.start(seconds=0.05), children.start(seconds=0.05)
     for child in (first, second):
         children.finish(child)
         assert child.returncode == 0
