@@ -98,7 +98,7 @@ def test_two_processes_resume_one_run_and_each_trial_is_executed_once(tmp_path):
     assert children.kill_after_lines(60)
     opened_before = set(children.openings())
     # Slow enough that the one that starts later still finds work.
-    first, second = children.start(seconds=0.05), children.start(seconds=0.05)
+    first, second = children.start(seconds=0.1), children.start(seconds=0.1)
     for child in (first, second):
         children.finish(child)
         assert child.returncode == 0
